@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import pg from 'pg';
 import { toBytes } from '../src/knowledge/vector.ts';
@@ -17,12 +18,19 @@ interface Meaning {
   readonly vectors: Float32Array;
 }
 
+interface Filled {
+  readonly store: Store;
+  readonly client: pg.Client;
+  /** The CPU time of the server for all its clients so far; 0 where the system does not tell. */
+  readonly serverMs: () => Promise<number>;
+}
+
 /** Copies a SQLite store to a private PostgreSQL; null, with a message, if it is not available. */
 export async function fillPostgres(
   from: Database.Database,
   meaning: Meaning,
   defer: Bench['defer'],
-): Promise<{ readonly store: Store; readonly client: pg.Client } | null> {
+): Promise<Filled | null> {
   const server = await startPostgres();
   if ('unavailable' in server) {
     console.error(`search on PostgreSQL is left out: ${server.unavailable}`);
@@ -41,7 +49,21 @@ export async function fillPostgres(
   await copyAll(from, meaning, client);
   await client.query('create index chunk_words_index on chunk_words using gin (words)');
   await client.query('analyze');
-  return { store, client };
+  return { store, client, serverMs: () => cpuOfServer(client) };
+}
+
+async function cpuOfServer(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>(
+    "select pid from pg_stat_activity where backend_type = 'client backend'",
+  );
+  const nanoseconds = rows.map(({ pid }) => {
+    try {
+      return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]);
+    } catch {
+      return 0;
+    }
+  });
+  return nanoseconds.reduce((sum, ns) => sum + ns, 0) / 1e6;
 }
 
 async function copyAll(

@@ -1,6 +1,8 @@
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
 import { PHRASE_WEIGHT } from './chunk-query.ts';
+import { indexedColumns } from './fulltext.ts';
 import { openStore } from './open.ts';
 import type { Store } from './store.ts';
 
@@ -13,6 +15,11 @@ interface Text {
 const texts: readonly Text[] = Array.from({ length: 120 }, (_, n) => ({
   title: wordsFrom(n, 1 + (n % 3)),
   words: wordsFrom(1000 + n, 1 + ((n * 7) % 45)),
+}));
+/** As many as the statistics of a server are used for. Of the added words, one is in 250 chunks and one in 10. */
+const many: readonly Text[] = Array.from({ length: 10_000 }, (_, n) => ({
+  title: wordsFrom(n, 2),
+  words: [`some${n % 40}`, ...wordsFrom(20_000 + n, 4 + (n % 9)), `few${(n * 7) % 1000}`],
 }));
 const queries: readonly { readonly words: string[]; readonly phrases: string[][] }[] = [
   { words: ['w0', 'w9'], phrases: [] },
@@ -40,6 +47,70 @@ describeOnPostgres('PostgreSQL', () => {
     try {
       await expectBm25(store);
     } finally {
+      await store.close();
+      await drop();
+    }
+  });
+
+  test('frequent words, which the server only estimates, leave the first results as BM25 ranks them', async () => {
+    const { url, drop } = await createDatabase();
+    const store = await openStore({ url });
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      await client.query(
+        'insert into chunk_words (rowid, words) select * from unnest($1::bigint[], $2::text[]::tsvector[])',
+        [
+          many.map((_, n) => n),
+          many.map(
+            ({ title, words }) => indexedColumns('postgres', { title: title.join(' '), words: words.join(' ') }).words,
+          ),
+        ],
+      );
+      await client.query('analyze chunk_words');
+      for (const words of [
+        ['w0', 'some5', 'few3'],
+        ['some1', 'w3', 'w0', 'few7', 'w1'],
+        ['w2', 'some9', 'w4'],
+        ['few1', 'w0'],
+      ]) {
+        const found = await store.read((tx) => tx.documents.findChunks({ words, limit: 9 }));
+        const expected = bm25({ words, phrases: [] }, many).slice(0, 9);
+        expect(found.map(({ chunkId }) => chunkId)).toEqual(expected.map(({ n }) => n));
+        for (const [i, { score }] of found.entries()) expect(score).toBeCloseTo(expected[i]?.score as number, 2);
+      }
+      const common = await store.read((tx) => tx.documents.findChunks({ words: ['w0', 'w9'], limit: 50 }));
+      expect(common).toHaveLength(50);
+      for (const { chunkId } of common) expect(wordsOf(many[chunkId] as Text)).toContain('w9');
+      const mixed = await store.read((tx) => tx.documents.findChunks({ words: ['few1', 'w9'], limit: 50 }));
+      expect(mixed).toHaveLength(50);
+      for (const { chunkId } of mixed.slice(0, 10)) expect(wordsOf(many[chunkId] as Text)).toContain('few1');
+    } finally {
+      await client.end();
+      await store.close();
+      await drop();
+    }
+  });
+
+  test('the totals follow chunks that come and go', async () => {
+    const { url, drop } = await createDatabase();
+    const store = await openStore({ url });
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      const totals = async () => (await client.query('select chunks::integer, words::integer from chunk_totals')).rows;
+      expect(await totals()).toEqual([{ chunks: 0, words: 0 }]);
+      await fill(store);
+      const words = texts.reduce((sum, text) => sum + text.title.length + text.words.length, 0);
+      expect(await totals()).toEqual([{ chunks: texts.length, words }]);
+      for (const n of texts.keys()) {
+        const source = n % 2 === 1 ? 'docs:odd' : 'docs:even';
+        if (n > 0) await store.write((tx) => tx.documents.tryDeleteDocument({ source, sourceId: String(n) }));
+      }
+      const [first] = texts as [Text];
+      expect(await totals()).toEqual([{ chunks: 1, words: first.title.length + first.words.length }]);
+    } finally {
+      await client.end();
       await store.close();
       await drop();
     }
@@ -78,22 +149,26 @@ async function fill(store: Store): Promise<void> {
 }
 
 /** As in the literature, over title and text, with FTS5's weights; a phrase is a term of its own. */
-function bm25({ words, phrases }: (typeof queries)[number]): { n: number; score: number }[] {
+function bm25({ words, phrases }: (typeof queries)[number], of = texts): { n: number; score: number }[] {
   const terms = [...words.map((word) => [word]), ...phrases.flatMap((p) => Array<string[]>(PHRASE_WEIGHT).fill(p))];
-  const lengths = texts.map((text) => text.title.length + text.words.length);
-  const mean = lengths.reduce((sum, length) => sum + length, 0) / texts.length;
+  const lengths = of.map((text) => text.title.length + text.words.length);
+  const mean = lengths.reduce((sum, length) => sum + length, 0) / of.length;
   const timesOf = (term: readonly string[]) =>
-    texts.map(({ title, words: own }) => timesIn(title, term) + timesIn(own, term));
+    of.map(({ title, words: own }) => timesIn(title, term) + timesIn(own, term));
   const parts = terms.map((term) => {
     const times = timesOf(term);
     const having = times.filter((n) => n > 0).length;
-    const weight = Math.max(1e-6, Math.log((texts.length - having + 0.5) / (having + 0.5)));
+    const weight = Math.max(1e-6, Math.log((of.length - having + 0.5) / (having + 0.5)));
     return times.map((n, i) => (weight * n * 2.2) / (n + 1.2 * (0.25 + (0.75 * (lengths[i] as number)) / mean)));
   });
-  return texts
-    .map((_, n) => ({ n, score: parts.reduce((sum, of) => sum + (of[n] as number), 0) }))
+  return of
+    .map((_, n) => ({ n, score: parts.reduce((sum, part) => sum + (part[n] as number), 0) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || a.n - b.n);
+}
+
+function wordsOf({ title, words }: Text): readonly string[] {
+  return [...title, ...words];
 }
 
 function timesIn(words: readonly string[], term: readonly string[]): number {

@@ -54,6 +54,7 @@ import { passageVocabulary } from './migrations/0051-passage-vocabulary.ts';
 import { traces } from './migrations/0052-traces.ts';
 import { relativeReminders } from './migrations/0053-relative-reminders.ts';
 import { deletable } from './migrations/0054-deletable.ts';
+import { chunkTotals } from './migrations/0055-chunk-totals.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -112,6 +113,7 @@ const migrations: readonly string[] = [
   traces,
   relativeReminders,
   deletable,
+  chunkTotals,
 ];
 
 /** The first version in which nodes register with their version. */

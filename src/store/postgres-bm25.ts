@@ -6,11 +6,10 @@ import type { ChunkWords, FoundChunk } from './views.ts';
 
 const K1 = 1.2;
 const B = 0.75;
-/**
- * A word in this many chunks is common: counting further would take long, so its count comes from the server's
- * statistics. From as many chunks on, their number and mean length are estimates too.
- */
+/** The most chunks that are read for a word: more take too long. */
 const COMMON = 10_000;
+/** From this many chunks on, the server's statistics say well enough how common a word is. */
+const LEAST_ESTIMATED = 2_000;
 /** The minimum number of candidates that are scored exactly. */
 const LEAST_WEIGHED = 200;
 
@@ -28,8 +27,9 @@ interface Weighed {
 /**
  * BM25 for PostgreSQL, with the same scores as FTS5's: `ts_rank` ignores how rare a word is, which matters most for
  * ranking. The index returns the chunks with each word, and so its rarity; the chunks with the most and rarest
- * words are scored by term frequency. For a common word only some chunks are fetched, so whether a candidate contains
- * it is checked on the chunk itself.
+ * words are scored by term frequency. How rare a frequent word is comes from the server's statistics. If enough chunks
+ * have a word that outweighs it and all more frequent ones together (it is `outweighed`), it cannot add a candidate: then
+ * only the chunks that also have another word are read.
  */
 export async function findByBm25(
   { db, fetch }: Queries,
@@ -37,48 +37,55 @@ export async function findByBm25(
   { limit, condition }: { readonly limit: number; readonly condition: RawBuilder<boolean> | null },
 ): Promise<FoundChunk[]> {
   const { words, phrases } = asked;
+  const weighed = Math.max(LEAST_WEIGHED, limit);
   const terms = [
     ...words.map((word) => `'${word}'`),
     ...phrases.map((p) => p.map((word) => `'${word}'`).join(' <-> ')),
   ];
+  const having = (term: RawBuilder<string>) => sql`
+    select rowid from (select rowid from chunk_words where words @@ ${term}::tsquery offset 0) as having_it
+    ${condition ? sql`where ${ofItsDocument(condition)}` : sql``} limit ${COMMON}`;
   // With a filter, a word is still as rare as it is among all chunks.
   const counted = condition
-    ? sql`select count(*) as n from (select from chunk_words where words @@ asked.term::tsquery limit ${COMMON}) as having_it`
-    : sql`select count(*) as n from hits where hits.nth = asked.nth`;
+    ? sql`select count(*) from (select from chunk_words where words @@ estimated.term::tsquery limit ${COMMON}) as having_it`
+    : sql`found`;
   const query = sql<Weighed>`
     with asked as (
       select term, nth, case when nth > ${words.length} then ${PHRASE_WEIGHT} else 1 end as times
       from unnest(${listOf('postgres', terms)}::text[]) with ordinality as given (term, nth)
-    ), hits as materialized (
-      select asked.nth, found.rowid from asked cross join lateral (
-        select rowid from (select rowid from chunk_words where words @@ asked.term::tsquery offset 0) as having_it
-        ${condition ? sql`where ${ofItsDocument(condition)}` : sql``} limit ${COMMON}
-      ) as found
-    ), estimate as materialized (
-      select greatest(reltuples, 1)::float8 as chunks from pg_class where oid = 'chunk_words'::regclass
-    ), total as materialized (
-      select (case when estimate.chunks < ${COMMON} then count(*) else estimate.chunks end)::float8 as chunks,
-        coalesce(avg(length), 1)::float8 as mean
-      from chunk_words tablesample system ((select least(100, 100 * ${COMMON} / chunks) from estimate)) repeatable (1), estimate
-      group by estimate.chunks
+    ), estimated as materialized (
+      select term, nth, times, chunks::float8 as chunks, case when chunks * freq >= ${LEAST_ESTIMATED} then chunks * freq end as estimate
+      from asked cross join chunk_totals left join (
+        select quote_literal(lexeme) as term, freq
+        from pg_stats, unnest(most_common_elems::text::text[], most_common_elem_freqs) as word (lexeme, freq)
+        where schemaname = current_schema() and tablename = 'chunk_words' and attname = 'words' and lexeme = any(${listOf('postgres', words)}::text[])
+      ) as statistics using (term)
+    ), rare as materialized (
+      select nth, found.rowid from estimated cross join lateral (${having(sql`estimated.term`)}) as found where estimate is null
     ), counts as materialized (
-      select nth, term, times, n >= ${COMMON} as common, chunks, case when n < ${COMMON} then n::float8 else greatest(n, (
-          select chunks * freq from pg_stats, unnest(most_common_elems::text::text[], most_common_elem_freqs) as word (lexeme, freq)
-          where schemaname = current_schema() and tablename = 'chunk_words' and attname = 'words' and term = quote_literal(lexeme)
-        )) end as n
-      from asked join total on true left join lateral (${counted}) as having_it on true
-    ), weighted as materialized (select nth, term, common, times * greatest(
-      ${LEAST_WEIGHT}::float8, ln((greatest(chunks, n) - n + 0.5) / (n + 0.5))) as weight from counts
-    ), candidates as (
-      select rowid, coalesce(sum(weight) filter (where not common), 0) as promise
-      from hits join weighted using (nth) group by rowid
+      select *, case when estimate is null then (${counted}) else estimate end as n
+      from estimated left join (select nth, count(*) as found from rare group by nth) as hits using (nth)
+    ), weighted as materialized (
+      select nth, term, n, coalesce(found, case when ${condition === null} then estimate else 0 end, 0) as found,
+        estimate is not null or n >= ${COMMON} as frequent,
+        times * greatest(${LEAST_WEIGHT}::float8, ln((greatest(chunks, n) - n + 0.5) / (n + 0.5))) as weight
+      from (select nth, term, times, chunks, estimate, found, coalesce(n, 0) as n from counts) as known
+    ), judged as materialized (
+      select nth, term, weight, frequent, frequent and coalesce(
+        sum(weight) filter (where frequent) over (order by weight, nth desc)
+          <= max(weight) filter (where found >= ${weighed})
+            over (order by weight desc, nth rows between unbounded preceding and 1 preceding), false) as outweighed
+      from weighted
+    ), hits as (
+      select nth, rowid from rare join judged using (nth) where not frequent
+      union all
+      select nth, found.rowid from judged cross join lateral (${having(sql`(case when outweighed
+        then '(' || (select string_agg(term, ' | ') from judged where not outweighed) || ') & ' || term else term end)`)}) as found
+      where frequent
     ), promising as (
-      select rowid, promise + case when (select bool_or(common) from weighted) then coalesce(
-        (select sum(weight) from chunk_words join weighted on chunk_words.words @@ weighted.term::tsquery
-         where chunk_words.rowid = candidates.rowid and common), 0) else 0 end as promise
-      from candidates order by promise desc, rowid limit ${Math.max(LEAST_WEIGHED, limit)}
+      select rowid from hits join judged using (nth) group by rowid order by sum(weight) desc, rowid limit ${weighed}
     )
-    select rowid, length, (select mean from total) as mean,
+    select rowid, length, (select chunk_totals.words::float8 / chunks from chunk_totals) as mean,
       (select coalesce(json_object_agg(word.lexeme, word.positions), '{}') from unnest(words) as word
        where word.lexeme = any(${listOf('postgres', [...new Set([...words, ...phrases.flat()])])}::text[])) as positions,
       (select array_agg(weight order by nth) from weighted) as weights

@@ -16,8 +16,8 @@ const VERSION = 'schema_version';
 const ROWS: Readonly<Record<string, string>> = {
   events: 'select seq, type, at, agent_id, channel_id, data from events where seq is not null',
 };
-/** The full-text indexes. */
-const DERIVED = ['passage_words', 'chunk_words'];
+/** The full-text indexes, and what a trigger counts in them. */
+const DERIVED = ['passage_words', 'chunk_words', 'chunk_totals'];
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   const client = await connect(url);

@@ -62,6 +62,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0052-traces.ts': '2547ec9d9633cf59',
   '0053-relative-reminders.ts': 'e3f8782bfbe55ab0',
   '0054-deletable.ts': '2811da2edc60a5b7',
+  '0055-chunk-totals.ts': 'e230d94c33b1e57c',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
