@@ -44,8 +44,14 @@ export async function createCommandLine(
   return program;
 }
 
-/** Runs it with the process's arguments and sets the exit code: 0 success, 1 failure, 2 wrong usage. */
-export async function runCommandLine(create: (named?: string) => Promise<Command>): Promise<void> {
+/**
+ * Runs it with the process's arguments and sets the exit code: 0 success, 1 failure, 2 wrong usage. `explain` may add
+ * a sentence to a failure.
+ */
+export async function runCommandLine(
+  create: (named?: string) => Promise<Command>,
+  explain: () => Promise<string | null> = async () => null,
+): Promise<void> {
   // The reader may close the pipe early (`| head`); EPIPE is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -58,7 +64,11 @@ export async function runCommandLine(create: (named?: string) => Promise<Command
     const failure = failureOf(error, program);
     process.exitCode = failure.exitCode;
     if (failure.message === null) return;
-    const { code, message } = failure;
+    const { code } = failure;
+    const reason = failure.exitCode === 1 ? await explain() : null;
+    // A stack trace does not add to the reason.
+    const known = code === 'internal' && !(error instanceof SubstratError) ? '' : `${failure.message} `;
+    const message = reason === null ? failure.message : `${known}${reason}`;
     const line = isJsonWanted() ? JSON.stringify({ error: { code, message } }) : `${program.name()}: ${message}`;
     process.stderr.write(`${harmless(line)}\n`);
   }
