@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
 import { chunkQuery, passageQuery } from '../search/search.ts';
@@ -179,9 +180,7 @@ describeOnPostgres('a backup of the one engine', () => {
     const path = join(home, 'substrat.db');
     const { url, drop } = await createDatabase();
     onTestFinished(drop);
-    await useStore({ url }, (store) =>
-      store.write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } })),
-    );
+    await useStore({ url }, (store) => fillStore(store, home));
     await useStore({ path }, (store) => fillStore(store, home));
     const before = await dump({ url });
     const file = join(directory, 'backup.tar.gz');
@@ -191,5 +190,15 @@ describeOnPostgres('a backup of the one engine', () => {
     expect(existsSync(join(directory, 'new', 'node'))).toBe(false);
     await restore(file, join(directory, 'new'), { url }, true);
     expect((await dump({ url })).messages).toHaveLength((await dump({ path })).messages?.length ?? -1);
+    const client = new pg.Client({ connectionString: url });
+    onTestFinished(() => client.end());
+    await client.connect();
+    const sums = 'sum(chunks)::integer as chunks, sum(words)::integer as words';
+    const { rows: counted } = await client.query(`select ${sums} from chunk_totals`);
+    const { rows: indexed } = await client.query(
+      'select count(*)::integer as chunks, sum(length)::integer as words from chunk_words',
+    );
+    expect(counted).toEqual(indexed);
+    expect(counted).toEqual([{ chunks: 1, words: expect.any(Number) }]);
   });
 });

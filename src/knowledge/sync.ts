@@ -60,7 +60,7 @@ export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
     syncedAt: before?.syncedAt ?? null,
   };
   const put = async (change: Partial<Source>): Promise<void> => {
-    if (!dryRun) await store.write((tx) => tx.documents.putSource({ ...source, ...change }));
+    if (!dryRun) await store.write((tx) => tx.documents.putSource({ ...source, ...change }), `source ${name}`);
   };
   await put({});
   try {
@@ -141,7 +141,7 @@ class Sync {
     const old =
       isKnown && !scope.full ? await store.read((tx) => tx.documents.getDocumentHash({ source, sourceId })) : null;
     if (old === row.hash) {
-      await store.write((tx) => tx.documents.setDocumentVersion({ source, sourceId, version }));
+      await store.write((tx) => tx.documents.setDocumentVersion({ source, sourceId, version }), `source ${source}`);
       this.#counts.unchanged += 1;
       return;
     }
@@ -160,7 +160,7 @@ class Sync {
     await store.write(async (tx) => {
       await tx.documents.putSkipped(row);
       await tx.documents.tryDeleteDocument({ source, sourceId });
-    });
+    }, `source ${source}`);
     this.#counts.skipped += 1;
     onSkip(sourceId, row.reason);
   }
@@ -178,7 +178,7 @@ class Sync {
           await tx.documents.tryDeleteSkipped({ source, sourceId });
         }
         return documents;
-      });
+      }, `source ${source}`);
       this.#done += batch.length;
       this.#tell({ deleted: this.#counts.deleted + removed });
     }

@@ -14,7 +14,7 @@ interface Waiting extends ReadyDocument {
   readonly reject: (error: unknown) => void;
 }
 
-/** Limits of a transaction: it holds the store's lock, so it must be short. */
+/** Limits of a transaction: it holds a lock (SQLite's only one, on PostgreSQL its source's), so it must be short. */
 const MOST_DOCUMENTS = 256;
 const MOST_CHUNKS = 1000;
 
@@ -67,11 +67,12 @@ export class DocumentWriter {
   }
 
   #commit(batch: readonly ReadyDocument[]): Promise<void> {
+    const [first] = batch;
     return this.#store.write(async (tx) => {
       for (const { row, wasSkipped } of batch) {
         if (wasSkipped) await tx.documents.tryDeleteSkipped({ source: row.source, sourceId: row.sourceId });
       }
       await tx.documents.replaceDocuments(batch.map(({ row, chunks }) => ({ document: row, chunks })));
-    });
+    }, `source ${first?.row.source}`);
   }
 }

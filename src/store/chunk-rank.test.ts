@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
 import { PHRASE_WEIGHT } from './chunk-query.ts';
 import { indexedColumns } from './fulltext.ts';
 import { openStore } from './open.ts';
-import type { Store } from './store.ts';
+import type { Store, Tx } from './store.ts';
 
 interface Text {
   readonly title: readonly string[];
@@ -92,23 +93,80 @@ describeOnPostgres('PostgreSQL', () => {
     }
   });
 
-  test('the totals follow chunks that come and go', async () => {
+  test('the totals follow chunks that come and go, across connections and restarts', async () => {
+    const { url, drop } = await createDatabase();
+    let store = await openStore({ url });
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      expect(await totalsIn(client)).toEqual({ chunks: 0, words: 0 });
+      await fill(store);
+      const words = texts.reduce((sum, text) => sum + text.title.length + text.words.length, 0);
+      expect(await totalsIn(client)).toEqual({ chunks: texts.length, words });
+      const remove = (n: number) =>
+        store.write((tx) => tx.documents.tryDeleteDocument({ source: sourceOf(n), sourceId: String(n) }));
+      await Promise.all(Array.from({ length: 60 }, (_, n) => remove(n)));
+      await store.close();
+      store = await openStore({ url });
+      expect((await client.query('select backend from chunk_totals')).rows).toEqual([{ backend: 0 }]);
+      for (let n = 60; n < texts.length - 1; n += 1) await remove(n);
+      const last = texts.at(-1) as Text;
+      expect(await totalsIn(client)).toEqual({ chunks: 1, words: last.title.length + last.words.length });
+    } finally {
+      await client.end();
+      await store.close();
+      await drop();
+    }
+  });
+
+  test('a sync does not wait for the open transaction of another', async () => {
+    const { url, drop } = await createDatabase();
+    const [one, other] = [await openStore({ url }), await openStore({ url })];
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+      const { promise: written, resolve: wrote } = Promise.withResolvers<void>();
+      const first = one.write(async (tx) => {
+        await put(tx, 0);
+        wrote();
+        await gate;
+      });
+      await written;
+      const second = other.write((tx) => put(tx, 1));
+      const late = sleep(1_000, 'late', { ref: false });
+      const winner = await Promise.race([second.then(() => 'committed'), late]);
+      open();
+      expect(winner).toBe('committed');
+      // Its snapshot is from before the second one's commit.
+      await first;
+      expect(one.commits()).toBe(1);
+      const [a, b] = texts as [Text, Text];
+      expect(await totalsIn(client)).toEqual({ chunks: 2, words: wordsOf(a).length + wordsOf(b).length });
+    } finally {
+      await client.end();
+      await Promise.all([one.close(), other.close()]);
+      await drop();
+    }
+  });
+
+  test('searches work with wrong totals', async () => {
     const { url, drop } = await createDatabase();
     const store = await openStore({ url });
     const client = new pg.Client({ connectionString: url });
     try {
       await client.connect();
-      const totals = async () => (await client.query('select chunks::integer, words::integer from chunk_totals')).rows;
-      expect(await totals()).toEqual([{ chunks: 0, words: 0 }]);
       await fill(store);
-      const words = texts.reduce((sum, text) => sum + text.title.length + text.words.length, 0);
-      expect(await totals()).toEqual([{ chunks: texts.length, words }]);
-      for (const n of texts.keys()) {
-        const source = n % 2 === 1 ? 'docs:odd' : 'docs:even';
-        if (n > 0) await store.write((tx) => tx.documents.tryDeleteDocument({ source, sourceId: String(n) }));
+      for (const wrong of [
+        'update chunk_totals set chunks = 0',
+        'update chunk_totals set words = 0, chunks = -5',
+        'delete from chunk_totals',
+      ]) {
+        await client.query(wrong);
+        const found = await store.read((tx) => tx.documents.findChunks({ words: ['w0', 'w9'], limit: 9 }));
+        expect(found).toHaveLength(9);
+        for (const { score } of found) expect(score).toBeGreaterThan(0);
       }
-      const [first] = texts as [Text];
-      expect(await totals()).toEqual([{ chunks: 1, words: first.title.length + first.words.length }]);
     } finally {
       await client.end();
       await store.close();
@@ -135,17 +193,28 @@ async function expectBm25(store: Store): Promise<void> {
 }
 
 async function fill(store: Store): Promise<void> {
+  await store.write(async (tx) => {
+    for (const n of texts.keys()) await put(tx, n);
+  });
+}
+
+async function put(tx: Tx, n: number): Promise<void> {
+  const { title, words } = texts[n] as Text;
   const rest = { version: '1', contentType: 'text/plain', createdAt: 1, updatedAt: 1, indexedAt: 1, title: 't' };
   const none = { author: null, url: null, tags: [], metadata: {} };
-  await store.write(async (tx) => {
-    for (const [n, text] of texts.entries()) {
-      const id = `d${n}`;
-      const row = { id, source: n % 2 === 1 ? 'docs:odd' : 'docs:even', sourceId: String(n), hash: id, body: 'x' };
-      const words = { title: text.title.join(' '), words: text.words.join(' ') };
-      const chunks = [{ hash: id, place: {}, text: 'x', words }];
-      await tx.documents.replaceDocuments([{ document: { ...row, ...rest, ...none }, chunks }]);
-    }
-  });
+  const id = `d${n}`;
+  const row = { id, source: sourceOf(n), sourceId: String(n), hash: id, body: 'x' };
+  const chunks = [{ hash: id, place: {}, text: 'x', words: { title: title.join(' '), words: words.join(' ') } }];
+  await tx.documents.replaceDocuments([{ document: { ...row, ...rest, ...none }, chunks }]);
+}
+
+function sourceOf(n: number): string {
+  return n % 2 === 1 ? 'docs:odd' : 'docs:even';
+}
+
+async function totalsIn(client: pg.Client): Promise<{ chunks: number; words: number }> {
+  const sums = 'sum(chunks)::integer as chunks, sum(words)::integer as words';
+  return (await client.query(`select ${sums} from chunk_totals`)).rows[0];
 }
 
 /** As in the literature, over title and text, with FTS5's weights; a phrase is a term of its own. */

@@ -3,6 +3,7 @@ import type { Chunk, ChunkPlace, Document } from '../core/document.ts';
 import type { DocumentId } from '../core/ids.ts';
 import type { Documents } from './document-tx.ts';
 import { indexedColumns } from './fulltext.ts';
+import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
 import type { NewChunk, WholeDocument } from './views.ts';
 
@@ -79,16 +80,16 @@ export function chunkQueries({ engine, db, all, one, count, run, attempt }: Quer
   );
   const removeChunk = run((p: { id: number }) => db.deleteFrom('chunks').where('id', '=', p.id));
   const removeVector = run((p: { id: number }) => db.deleteFrom('chunk_vectors').where('chunkId', '=', p.id));
-  const removeWords = run((p: { id: number }) => db.deleteFrom('chunk_words').where('rowid', '=', p.id));
-  const insertWords =
-    engine === 'sqlite'
-      ? run((p: { rowid: number; title: string; words: string }) =>
-          db.insertInto('chunk_words').values({ rowid: p.rowid, title: p.title, words: p.words }),
-        )
-      : run((p: { rowid: number; title: string; words: string }) =>
-          // PostgreSQL's table has no title column.
-          db.insertInto('chunk_words').values({ rowid: p.rowid, words: p.words } as never),
-        );
+  const removeWords = run((p: { ids: string }) => db.deleteFrom('chunk_words').where(isOneOf(engine, 'rowid', p.ids)));
+  const insertWords = run((p: { rowid: number; title: string; words: string }) =>
+    db.insertInto('chunk_words').values({ rowid: p.rowid, title: p.title, words: p.words }),
+  );
+  /** PostgreSQL counts the chunks of each statement, and its table has no title column. */
+  const insertAllWords = run((p: { ids: string; words: string }) => ({
+    compile: () =>
+      sql`insert into chunk_words (rowid, words)
+        select * from unnest(${p.ids}::bigint[], ${p.words}::text[]::tsvector[])`.compile(db),
+  }));
 
   /** Writes everything of a document except words, and adds the work on words to `later`. */
   const putRows = async (row: Document, chunks: readonly NewChunk[], later: LaterWords): Promise<string> => {
@@ -114,8 +115,19 @@ export function chunkQueries({ engine, db, all, one, count, run, attempt }: Quer
     later.removed.push(id);
   };
   const putWords = async ({ inserted, removed }: LaterWords): Promise<void> => {
-    for (const id of removed) await removeWords({ id });
-    for (const { rowid, words } of inserted) await insertWords({ rowid, ...indexedColumns(engine, words) });
+    if (removed.length > 0) await removeWords({ ids: listOf(engine, removed) });
+    const rows = inserted.map(({ rowid, words }) => ({ rowid, ...indexedColumns(engine, words) }));
+    if (engine === 'sqlite') for (const row of rows) await insertWords(row);
+    else if (rows.length > 0) {
+      const ids = rows.map(({ rowid }) => rowid);
+      await insertAllWords({
+        ids: listOf(engine, ids),
+        words: listOf(
+          engine,
+          rows.map(({ words }) => words),
+        ),
+      });
+    }
   };
 
   const replaceDocuments = async (documents: readonly WholeDocument[]) => {

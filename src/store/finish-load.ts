@@ -91,7 +91,7 @@ async function indexChunks({ db, all, engine, fetch }: Queries, { chunkWords }: 
       // PostgreSQL's table has no title column.
       return engine === 'sqlite' ? { rowid: row.id, title, words } : ({ rowid: row.id, words } as never);
     });
-    // Together: PostgreSQL counts the chunks of each statement in one row, which a long transaction makes slow to update.
+    // Together: PostgreSQL updates its count of chunks at each statement.
     await fetch(db.insertInto('chunk_words').values(values));
     last = end.id;
   }

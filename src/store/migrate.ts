@@ -55,6 +55,7 @@ import { traces } from './migrations/0052-traces.ts';
 import { relativeReminders } from './migrations/0053-relative-reminders.ts';
 import { deletable } from './migrations/0054-deletable.ts';
 import { chunkTotals } from './migrations/0055-chunk-totals.ts';
+import { concurrentSyncs } from './migrations/0056-concurrent-syncs.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -114,6 +115,7 @@ const migrations: readonly string[] = [
   relativeReminders,
   deletable,
   chunkTotals,
+  concurrentSyncs,
 ];
 
 /** The first version in which nodes register with their version. */

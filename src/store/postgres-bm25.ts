@@ -50,12 +50,14 @@ export async function findByBm25(
     ? sql`select count(*) from (select from chunk_words where words @@ estimated.term::tsquery limit ${COMMON}) as having_it`
     : sql`found`;
   const query = sql<Weighed>`
-    with asked as (
+    with totals as materialized (
+      select coalesce(sum(chunks), 0)::float8 as chunks, coalesce(sum(words), 0)::float8 as words from chunk_totals
+    ), asked as (
       select term, nth, case when nth > ${words.length} then ${PHRASE_WEIGHT} else 1 end as times
       from unnest(${listOf('postgres', terms)}::text[]) with ordinality as given (term, nth)
     ), estimated as materialized (
-      select term, nth, times, chunks::float8 as chunks, case when chunks * freq >= ${LEAST_ESTIMATED} then chunks * freq end as estimate
-      from asked cross join chunk_totals left join (
+      select term, nth, times, chunks, case when chunks * freq >= ${LEAST_ESTIMATED} then chunks * freq end as estimate
+      from asked cross join totals left join (
         select quote_literal(lexeme) as term, freq
         from pg_stats, unnest(most_common_elems::text::text[], most_common_elem_freqs) as word (lexeme, freq)
         where schemaname = current_schema() and tablename = 'chunk_words' and attname = 'words' and lexeme = any(${listOf('postgres', words)}::text[])
@@ -85,7 +87,7 @@ export async function findByBm25(
     ), promising as (
       select rowid from hits join judged using (nth) group by rowid order by sum(weight) desc, rowid limit ${weighed}
     )
-    select rowid, length, (select chunk_totals.words::float8 / chunks from chunk_totals) as mean,
+    select rowid, length, (select case when chunks > 0 and totals.words > 0 then totals.words / chunks else 1 end from totals) as mean,
       (select coalesce(json_object_agg(word.lexeme, word.positions), '{}') from unnest(words) as word
        where word.lexeme = any(${listOf('postgres', [...new Set([...words, ...phrases.flat()])])}::text[])) as positions,
       (select array_agg(weight order by nth) from weighted) as weights

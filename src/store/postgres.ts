@@ -1,4 +1,5 @@
 import { Changes } from './changes.ts';
+import { foldChunkTotals } from './chunk-totals.ts';
 import { createTx } from './create-tx.ts';
 import { migrate } from './migrate.ts';
 import { type Connection, POSTGRES_LIMITS, type PostgresLimits, type PostgresPlace } from './postgres-connection.ts';
@@ -81,6 +82,7 @@ async function bringUpToDate(connections: PostgresConnections): Promise<void> {
     await connection.execute(`select pg_advisory_xact_lock(${WRITE_LOCK})`, []);
     await connection.execute(`select set_config('substrat.locks', '${EVERYTHING}', true)`, []);
     await migrate(connection.execute, 'postgres');
+    await foldChunkTotals(connection.execute);
     await connection.commit();
   } finally {
     connection.leave();

@@ -63,6 +63,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0053-relative-reminders.ts': 'e3f8782bfbe55ab0',
   '0054-deletable.ts': '2811da2edc60a5b7',
   '0055-chunk-totals.ts': 'e230d94c33b1e57c',
+  '0056-concurrent-syncs.ts': '70caef8d541c60c8',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
