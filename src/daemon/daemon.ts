@@ -39,7 +39,7 @@ import { MemoryUpkeep } from './memory-upkeep.ts';
 import type { Node, Stored } from './node.ts';
 import { NodeDesk } from './node-desk.ts';
 import { nodeNotices } from './nodes.ts';
-import { leaveNode, registerNode } from './presence.ts';
+import { leaveNode, patienceMs, registerNode } from './presence.ts';
 import { createProviders } from './providers.ts';
 import { Pusher } from './pusher.ts';
 import { readySeats } from './seats.ts';
@@ -61,8 +61,6 @@ export interface DaemonOptions extends StoreStart {
   readonly bind?: { readonly host: string; readonly port: number };
 }
 
-/** The part of a lease after which another process ends the turns of a daemon that is silent: in time before it is over. */
-const BEFORE_LEASE = 0.75;
 const HEAD_START_MS = 25;
 const UNHURRIED_MS = 1_000;
 
@@ -132,8 +130,7 @@ export class Daemon {
     const node = { home, incarnation: newId(), store, config, clock, log };
     const sandbox = openSandbox(options, home);
     // Without other nodes nobody else runs its turns.
-    const warden =
-      store.engine === 'postgres' ? new Warden({ patienceMs: config.daemon.leaseMs * BEFORE_LEASE }) : null;
+    const warden = store.engine === 'postgres' ? new Warden({ patienceMs: patienceMs(config) }) : null;
     const git = createAgentGit(sandbox);
     const work = createWork({ ...node, git, directory: (id) => join(realpathSync(home.path), 'workspaces', id) });
     const env = withSecrets(process.env, home.path);

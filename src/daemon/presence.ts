@@ -14,6 +14,20 @@ import { canTake, portableGroups } from './takeover.ts';
 /** Heartbeats during `dead_after`. */
 const HEARTBEATS = 4;
 
+/** The most that the processes of a turn get to exit before another node may run it again. */
+const MOST_GRACE_MS = 2_000;
+
+/**
+ * After this much silence of the daemon, another process ends its turns: before their lease is over, and a grace before
+ * other nodes may count this one as dead, even if it fell silent just before a heartbeat. At least half a lease, because
+ * `dead_after` is at least one.
+ */
+export function patienceMs(config: Node['config']): number {
+  const { leaseMs } = config.daemon;
+  const grace = Math.min(MOST_GRACE_MS, leaseMs / 4);
+  return Math.min(leaseMs - leaseMs / 4, deadAfterMs(config) - heartbeatMs(config) - grace);
+}
+
 export function heartbeatMs(config: Node['config']): number {
   return deadAfterMs(config) / HEARTBEATS;
 }

@@ -7,7 +7,8 @@
 const { readFileSync } = require('node:fs');
 
 const patienceMs = Number(process.argv[2]);
-const lookMs = Math.max(20, patienceMs / 8);
+/** Noticing takes a look and a pause, at most a quarter of the patience: less than the grace that the daemon has left. */
+const lookMs = Math.max(20, Math.min(250, patienceMs / 8));
 /** @type {Map<number, string>} */
 const groups = new Map();
 let heard = performance.now();

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished, test } from 'vitest';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
 import { noBwrap } from '../helpers/bwrap.ts';
 import { createDatabase, describeOnPostgres } from '../helpers/postgres.ts';
 import { startDaemonProcess } from '../helpers/substrat.ts';
 import { until } from '../helpers/until.ts';
 
+/** Also `dead_after`. */
 const LEASE_MS = 2_000;
 const SCRIPTED = join(import.meta.dirname, '../../src/scripted/scripted.ts');
 
@@ -28,7 +30,7 @@ async function startTicking(sandbox: 'bwrap' | 'none') {
   mkdirSync(home, { mode: 0o700 });
   writeFileSync(
     join(home, 'config.toml'),
-    `[db]\nurl = "${database.url}"\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "${sandbox}"\n[daemon]\nlease = "${LEASE_MS}ms"\n`,
+    `[db]\nurl = "${database.url}"\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "${sandbox}"\n[daemon]\nlease = "${LEASE_MS}ms"\n[node]\ndead_after = "${LEASE_MS}ms"\n`,
   );
   const daemon = await startDaemonProcess({ home, cwd: home });
   onTestFinished(async () => {
@@ -48,7 +50,15 @@ async function startTicking(sandbox: 'bwrap' | 'none') {
       .split(',')
       .every((size) => Number(size) > 2),
   );
-  return { daemon, sizes };
+  const lastWrite = () => Math.max(...files.map((name) => statSync(join(workspace, name)).mtimeMs));
+  const lastHeartbeat = async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query('select seen_at from nodes');
+    await client.end();
+    return Number(rows[0].seen_at);
+  };
+  return { daemon, sizes, lastWrite, lastHeartbeat };
 }
 
 /** Whether nothing is written any more: several looks in a row find the same. */
@@ -63,12 +73,13 @@ async function standsStill(sizes: () => string): Promise<boolean> {
 
 describeOnPostgres('the turns of a daemon that is suspended', () => {
   test.skipIf(noBwrap)(
-    'are ended before their lease is over, and tried again when it continues',
+    'are ended before others may count it as dead, and tried again when it continues',
     async () => {
-      const { daemon, sizes } = await startTicking('bwrap');
+      const { daemon, sizes, lastWrite, lastHeartbeat } = await startTicking('bwrap');
       process.kill(daemon.pid, 'SIGSTOP');
       try {
         await until('the program is dead', () => standsStill(sizes));
+        expect(lastWrite()).toBeLessThan((await lastHeartbeat()) + LEASE_MS);
       } finally {
         process.kill(daemon.pid, 'SIGCONT');
       }
