@@ -5,7 +5,7 @@ import { createClient } from '../client/client.ts';
 import { explainConfig } from '../config/explain.ts';
 import { withSecrets } from '../config/secrets.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { Finding } from './examine.ts';
+import type { Finding } from './finding.ts';
 import { createRedaction } from './redact.ts';
 
 const LOG_LINES = 2_000;

@@ -3,20 +3,13 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
-import { acpProviders, type Config, loadConfig } from '../config/config.ts';
+import { type Config, loadConfig } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
 import { SubstratError } from '../core/errors.ts';
 import { describeLimits } from '../core/machine-limits.ts';
-import { acpStart, described, type InstalledProgram } from '../providers/described.ts';
 import { probeBwrap } from '../sandbox/probe.ts';
-
-export interface Finding {
-  readonly what: string;
-  readonly state: 'ok' | 'warning' | 'problem';
-  readonly detail: string;
-  /** How to fix it. */
-  readonly mend?: string;
-}
+import { examinePrograms } from './examine-programs.ts';
+import type { Finding } from './finding.ts';
 
 const LITTLE_SPACE = 500 * 1024 ** 2;
 const MAX_HOME = 107 - '/agents//agent.sock'.length - 36;
@@ -26,7 +19,7 @@ const STOPPED = 'not running';
 /** Everything that a daemon on this home depends on, one finding each. */
 export async function examine(home: string, named: string | null): Promise<Finding[]> {
   const place = nearestDirectory(home);
-  const { finding, file } = await daemon(home);
+  const { finding, file, used } = await daemon(home);
   const configFile = named ?? file;
   return [
     node(),
@@ -37,7 +30,7 @@ export async function examine(home: string, named: string | null): Promise<Findi
     await store(home, configFile, finding.detail === STOPPED),
     await sandbox(home, configFile),
     limits(home, configFile),
-    ...(await programs(home, configFile)),
+    ...(await examinePrograms(configuration(home, configFile), used)),
     await diskSpace(place),
     clock(place),
   ];
@@ -84,20 +77,23 @@ function sockets(home: string): Finding {
   return { what: 'sockets', state: 'problem', detail, mend: 'Set SUBSTRAT_HOME to a shorter path.' };
 }
 
-/** The daemon and, if it runs, its configuration. */
-async function daemon(home: string): Promise<{ finding: Finding; file: string | null }> {
+/** The daemon and, if it runs, its configuration and the providers that its agents use. */
+async function daemon(home: string): Promise<{ finding: Finding; file: string | null; used: readonly string[] }> {
   const what = 'daemon';
   try {
-    const { pid, version, url, notices, config: file } = await createClient({ home }).getStatus();
+    const client = createClient({ home });
+    const { pid, version, url, notices, config: file } = await client.getStatus();
+    const { items } = await client.listAgents({ limit: 500 });
+    const used = items.map(({ provider }) => provider);
     const detail = `running (pid ${pid}, version ${version}) at ${url}`;
-    if (notices.length === 0) return { finding: { what, state: 'ok', detail }, file };
-    return { finding: { what, state: 'warning', detail, mend: notices.join('\n     ') }, file };
+    if (notices.length === 0) return { finding: { what, state: 'ok', detail }, file, used };
+    return { finding: { what, state: 'warning', detail, mend: notices.join('\n     ') }, file, used };
   } catch (error) {
     const stopped = error instanceof SubstratError && error.code === 'not_running';
     const finding: Finding = stopped
       ? { what, state: 'warning', detail: STOPPED, mend: 'Start it with `substrat daemon start`.' }
       : { what, state: 'problem', detail: (error as Error).message, mend: 'Run `substrat daemon logs` for details.' };
-    return { finding, file: null };
+    return { finding, file: null, used: [] };
   }
 }
 
@@ -209,46 +205,6 @@ function configuration(home: string, file: string | null): Config | null {
   } catch {
     return null;
   }
-}
-
-/** The programs of the providers that need one installed. */
-function programs(home: string, file: string | null): Promise<Finding[]> {
-  const settings = configuration(home, file)?.providers;
-  const installed = described.flatMap((about) =>
-    'program' in about ? [program(about.name, about.program, settings?.[about.name] ?? {})] : [],
-  );
-  const agents = acpProviders(settings ?? {}).map(([name, given]) => acpProgram(name, acpStart(name, given)?.command));
-  return Promise.all([...installed, ...agents]);
-}
-
-/** Whether it is there; these programs have no common way to ask for a version. */
-async function acpProgram(what: string, command = what): Promise<Finding> {
-  const { status, stdout } = spawnSync('sh', ['-c', 'command -v -- "$0"', command], { encoding: 'utf8' });
-  if (status === 0) return { what, state: 'ok', detail: `${stdout.trim()}, by the Agent Client Protocol` };
-  const detail = `${command} is not installed; agents that use it cannot run`;
-  return { what, state: 'warning', detail, mend: `Install it, or set \`[providers.${what}] command\`.` };
-}
-
-async function program(
-  what: string,
-  about: InstalledProgram,
-  settings: { command?: string | null; args?: readonly string[]; env?: Readonly<Record<string, string>> },
-): Promise<Finding> {
-  const command = settings.command ?? about.command;
-  const args = [...(settings.args ?? []), '--version'];
-  const { error, status, stdout } = spawnSync(command, args, { encoding: 'utf8', timeout: 10_000 });
-  if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') {
-    const detail = `${command} is not installed; agents that use it cannot run`;
-    return { what, state: 'warning', detail, mend: about.install };
-  }
-  const problem =
-    status === 0
-      ? (about.versionProblem?.(stdout) ?? null)
-      : `\`--version\` failed: ${error?.message ?? 'non-zero exit code'}.`;
-  if (problem !== null) return { what, state: 'problem', detail: `${command}: ${problem}`, mend: about.install };
-  const caution = await about.examine?.({ ...process.env, ...settings.env });
-  if (caution) return { what, state: 'warning', ...caution };
-  return { what, state: 'ok', detail: `${command}, version ${stdout.trim()}` };
 }
 
 async function diskSpace(place: string): Promise<Finding> {

@@ -45,7 +45,7 @@ export function describeLimits({ memoryBytes, processes, cpus, openFiles, diskBy
   const told = [
     [memoryBytes, `${size(memoryBytes)} of memory`],
     [processes, `${processes} processes`],
-    [cpus, `${cpus} CPUs`],
+    [cpus, `${cpus} ${cpus === 1 ? 'CPU' : 'CPUs'}`],
     [openFiles, `${openFiles} open files`],
     [diskBytes, `${size(diskBytes)} of disk`],
   ] as const;

@@ -27,6 +27,34 @@ test('doctor finds the programs of providers with `kind = "acp"`', async () => {
   expect(found('goose')).toMatchObject({ state: 'warning', mend: 'Install it, or set `[providers.goose] command`.' });
 });
 
+test('doctor warns of a missing program only if it is configured or used, and names the others in one line', async () => {
+  const examine = async (config: string) => {
+    writeFileSync(join(home, 'config.toml'), config);
+    const { stdout } = await runSubstrat(['doctor', '--json'], { home, cwd: home });
+    return (JSON.parse(stdout) as { findings: { what: string; detail: string }[] }).findings;
+  };
+  const missing = '[providers.pi]\ncommand = "/nowhere/pi"\n';
+  for (const config of [
+    missing,
+    `${missing}[members.helper]\nprovider = "qwen"\n[providers.qwen]\ncommand = "/nowhere/qwen"\n`,
+  ]) {
+    const findings = await examine(config);
+    const named = config.includes('qwen') ? ['pi', 'qwen'] : ['pi'];
+    for (const what of named)
+      expect(findings).toContainEqual(
+        expect.objectContaining({
+          what,
+          state: 'warning',
+          detail: `/nowhere/${what} is not installed; agents that use it cannot run`,
+        }),
+      );
+    const others = findings.find(({ what }) => what === 'agent programs');
+    for (const what of named) expect(others?.detail).not.toMatch(new RegExp(`\\b${what}\\b`));
+    expect(others?.detail).toMatch(/^not installed: .*cursor-agent/);
+    expect(findings.filter(({ detail }) => detail.includes('not installed'))).toHaveLength(named.length + 1);
+  }
+});
+
 describe('doctor on a store', () => {
   const examineStore = async () => {
     const { stdout } = await runSubstrat(['doctor', '--json'], { home });

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { paint } from '../../command-line/terminal.ts';
-import type { Finding } from '../examine.ts';
+import type { Finding } from '../finding.ts';
 
 const MARK = { ok: paint('green', 'ok  '), warning: paint('yellow', 'warn'), problem: paint('red', 'FAIL') };
 
