@@ -7,7 +7,8 @@ const BASE = 'https://api.example.com/base';
 function ask(dialect: Dialect, request: string, fields: object = { model: 'm' }, models?: readonly string[]) {
   const [method = '', path = ''] = request.split(' ');
   const endpoint = { variable: 'X', url: BASE, headers: {}, dialect, ...(models && { models }) };
-  return admit(endpoint, method, new URL(`${BASE}${path}`), Buffer.from(JSON.stringify(fields)));
+  const nowhere = { everywhere: false, allows: () => false };
+  return admit(endpoint, method, new URL(`${BASE}${path}`), Buffer.from(JSON.stringify(fields)), nowhere);
 }
 
 const sent = (...asked: Parameters<typeof ask>) => JSON.parse(String(ask(...asked).body));

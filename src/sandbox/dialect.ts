@@ -3,6 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import { type JsonLimits, parseBounded } from '../core/json-bounds.ts';
 import { MAX_DEPTH } from '../core/text.ts';
 import { Refusal } from './refusal.ts';
+import { type Reach, withoutServerSide } from './server-side.ts';
 
 /** A model request that may be sent, with its body as it is sent. */
 export interface Admitted {
@@ -54,6 +55,7 @@ export function admit(
   method: string,
   url: URL,
   body: Buffer,
+  reach: Reach,
 ): Admitted {
   const path = url.pathname.slice(new URL(base).pathname.replace(/\/$/, '').length);
   const route = routes[dialect].find((one) => one.method === method && one.path.test(path));
@@ -75,7 +77,13 @@ export function admit(
   if (stored) throw new Refusal(403, `"${stored}" refers to data that is stored at the service, which is not allowed.`);
   return {
     url,
-    body: Buffer.from(JSON.stringify({ ...fields, ...unstored(dialect, path, url, fields) })),
+    body: Buffer.from(
+      JSON.stringify({
+        ...fields,
+        ...withoutServerSide(dialect, fields, reach, url),
+        ...unstored(dialect, path, url, fields),
+      }),
+    ),
     model: named,
     generates: !/count_?tokens$/i.test(path),
   };

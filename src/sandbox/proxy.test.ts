@@ -303,6 +303,47 @@ describe('an endpoint', () => {
     expect(seen).toContain('POST /v1/responses undefined');
   });
 
+  test.each([
+    ['anthropic', '/0/messages', { type: 'error', error: { type: 'permission_error' } }],
+    ['openai', '/0/responses', { error: { type: 'permission_error', param: null, code: null } }],
+    ['gemini', '/0/v1beta/models/m:generateContent', { error: { code: 403, status: 'PERMISSION_DENIED' } }],
+  ] as const)('of %s refuses a search by the service in the form of its errors', async (dialect, path, form) => {
+    const { url, seen } = await endpoint();
+    await open({ endpoints: [{ variable: 'BASE', url, headers: {}, dialect }], hosts: ['a.org'] });
+    const tools = dialect === 'gemini' ? [{ googleSearch: {} }] : [{ type: 'web_search_20250305' }];
+    const refused = await ask({ method: 'POST', path, body: JSON.stringify({ model: 'm', tools }) });
+    expect(refused.status).toBe(403);
+    expect(JSON.parse(refused.body)).toMatchObject(form);
+    expect(JSON.parse(refused.body).error.message).toMatch(/run code outside the sandbox/);
+    expect(seen).toEqual([]);
+  });
+
+  test('of a model lets the service fetch only from the hosts and ports of the list', async () => {
+    const { url, seen } = await endpoint();
+    await open({
+      endpoints: [{ variable: 'BASE', url, headers: {}, dialect: 'openai' }],
+      hosts: ['a.org', 'b.org:8443'],
+    });
+    const look = async (image_url: string) => {
+      const input = [{ role: 'user', content: [{ type: 'input_image', image_url }] }];
+      const body = JSON.stringify({ model: 'm', input });
+      return (await ask({ method: 'POST', path: '/0/responses', body })).status;
+    };
+    expect(await look('https://a.org/x')).toBe(200);
+    expect(await look('https://b.org:8443/x')).toBe(200);
+    expect(seen).toHaveLength(2);
+    for (const address of [
+      'https://a.org:8443/',
+      'https://b.org/',
+      'https://c.a.org/',
+      'ftp://a.org/',
+      'https://a.org@c.org/',
+    ]) {
+      expect(await look(address)).toBe(403);
+    }
+    expect(seen).toHaveLength(2);
+  });
+
   /** A service that records the requests it receives, with their keys. */
   async function endpoint(): Promise<{ url: string; seen: string[] }> {
     const seen: string[] = [];

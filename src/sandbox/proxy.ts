@@ -2,16 +2,17 @@ import { lookup as lookupAddress } from 'node:dns/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Endpoint } from '../core/command.ts';
+import type { Dialect, Endpoint } from '../core/command.ts';
 import { TOOLS_PATH } from '../core/endpoint-address.ts';
 import { dial, type Lookup } from './dial.ts';
-import { admit } from './dialect.ts';
+import { type Admitted, admit } from './dialect.ts';
 import { type EndpointTarget, findEndpoint, toUrl } from './endpoint.ts';
 import { forward, IDLE_MS, type Target } from './forward.ts';
 import { createAllowList, normalName } from './hosts.ts';
 import { meter } from './meter.ts';
 import { asRefusal, Refusal, refuse } from './refusal.ts';
 import type { ServeTools } from './sandbox.ts';
+import type { Reach } from './server-side.ts';
 
 export interface ProxyOptions {
   readonly hosts: readonly string[];
@@ -52,7 +53,13 @@ const lookupAll: Lookup = (host) => lookupAddress(host, { all: true });
  */
 export function createProxy({ hosts, endpoints, lookup = lookupAll, serveTools }: ProxyOptions): RunProxy {
   const sockets = new Set<Duplex>();
-  const dialing = { allowed: createAllowList(hosts), lookup, keep };
+  const allowed = createAllowList(hosts);
+  const dialing = { allowed, lookup, keep };
+  const reach: Reach = {
+    everywhere: hosts.includes('*'),
+    allows: ({ protocol, hostname, port }) =>
+      allowed.allowsName(normalName(hostname), Number(port || (protocol === 'https:' ? 443 : 80))),
+  };
   const server = createServer({ maxHeaderSize: MAX_HEADERS, headersTimeout: HEADERS_MS, requestTimeout: 0 });
   server.maxConnections = MAX_CONNECTIONS;
   server.timeout = IDLE_MS;
@@ -69,7 +76,7 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll, serveTools }
   const targetOf = async (request: IncomingMessage, hold: Hold): Promise<Target> => {
     const { url: asked = '', method = '' } = request;
     // The person configured the endpoint's address with its key, so it is not checked against the list.
-    if (asked.startsWith('/')) return endpointTarget(request, findEndpoint(method, asked, endpoints), hold);
+    if (asked.startsWith('/')) return endpointTarget(request, findEndpoint(method, asked, endpoints), hold, reach);
     const url = toUrl(asked);
     if (url.protocol !== 'http:') throw new Refusal(400, 'Use CONNECT for HTTPS.');
     return { url, headers: {}, socket: await dial(dialing, normalName(url.hostname), Number(url.port || 80)) };
@@ -174,13 +181,28 @@ async function endpointTarget(
   request: IncomingMessage,
   { url, endpoint }: EndpointTarget,
   hold: Hold,
+  reach: Reach,
 ): Promise<Target> {
   const { headers, dialect, onAnswer } = endpoint;
   if (dialect === undefined) return { url, headers, socket: null };
-  const asked = admit({ ...endpoint, dialect }, request.method ?? '', url, await readBody(request, hold));
+  const asked = await admitted({ ...endpoint, dialect }, request, url, hold, reach);
   const bytes = asked.generates ? (asked.body?.length ?? 0) : null;
   const onResponse = (answer: IncomingMessage) => onAnswer && meter(answer, { model: asked.model, bytes }, onAnswer);
   return { url: asked.url, headers, socket: null, model: { body: asked.body, onResponse } };
+}
+
+async function admitted(
+  endpoint: Endpoint & { readonly dialect: Dialect },
+  request: IncomingMessage,
+  url: URL,
+  hold: Hold,
+  reach: Reach,
+): Promise<Admitted> {
+  try {
+    return admit(endpoint, request.method ?? '', url, await readBody(request, hold), reach);
+  } catch (error) {
+    throw error instanceof Refusal ? new Refusal(error.status, error.message, endpoint.dialect) : error;
+  }
 }
 
 /** Counts bytes that are kept until the request is answered; throws if there are too many. */
