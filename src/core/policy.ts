@@ -32,6 +32,17 @@ export interface Subject {
   readonly persona: string | null;
 }
 
+/** What an argument refers to: an agent, a channel, a directory, in every way in which a policy may write it. */
+export interface Meant {
+  readonly spellings: readonly string[];
+  /** Nothing of that name was found, so that whatever asks about or denies some value counts. */
+  readonly unknown?: true;
+  /** Upper and lower case differ. */
+  readonly cased?: true;
+}
+
+export type Meanings = Readonly<Record<string, Meant>>;
+
 /** A longer value matches no pattern that allows, and every pattern that asks or denies. */
 const MAX_MATCHED = 10_000;
 
@@ -45,8 +56,10 @@ export function judge(
   line: readonly Subject[],
   tool: string,
   input: Readonly<Record<string, unknown>>,
+  /** Of those arguments that are references; also of what an argument that is left out means. */
+  meanings: Meanings = {},
 ): Verdict {
-  const verdict = strictest(line.map((subject) => judgeFor(policies, subject, tool, input)));
+  const verdict = strictest(line.map((subject) => judgeFor(policies, subject, { tool, input, meanings })));
   // Otherwise nobody could be asked.
   return tool === 'ask_person' && verdict.action === 'ask' ? ALLOWED : verdict;
 }
@@ -77,14 +90,15 @@ export function concernsOf(
 const SHELL = ownToolName('shell');
 const ALLOWED: Verdict = { action: 'allow', policy: null };
 
-function judgeFor(
-  policies: readonly Policy[],
-  subject: Subject,
-  tool: string,
-  input: Readonly<Record<string, unknown>>,
-): Verdict {
+interface JudgedCall {
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly meanings: Meanings;
+}
+
+function judgeFor(policies: readonly Policy[], subject: Subject, call: JudgedCall): Verdict {
   const [first] = policies
-    .filter((policy) => isAbout(policy, subject, tool, input))
+    .filter((policy) => isAbout(policy, subject, call))
     .sort((a, b) => rankOf(b) - rankOf(a) || ACTIONS.indexOf(b.action) - ACTIONS.indexOf(a.action));
   return first ? { action: first.action, policy: first } : ALLOWED;
 }
@@ -98,13 +112,25 @@ function strictness({ action }: Verdict): number {
   return ACTIONS.indexOf(action);
 }
 
-function isAbout(policy: Policy, subject: Subject, tool: string, input: Readonly<Record<string, unknown>>): boolean {
+function isAbout(policy: Policy, subject: Subject, { tool, input, meanings }: JudgedCall): boolean {
   if (!isAboutTool(policy, tool) || !isAboutSubject(policy, subject)) return false;
   // `ls *` would also allow `ls; curl …`: a command is allowed only as a whole.
   if (tool === SHELL && policy.action === 'allow' && Object.values(policy.arguments).some(isPattern)) return false;
-  return Object.entries(policy.arguments).every(([key, wanted]) =>
-    Object.hasOwn(input, key) ? matches(policy.action, wanted, input[key]) : isUntold(policy, tool, key),
-  );
+  return Object.entries(policy.arguments).every(([key, wanted]) => {
+    const isWritten = Object.hasOwn(input, key) && matches(policy.action, wanted, input[key]);
+    // What is written may lead elsewhere: `/a/../b` fits `/a/*`.
+    if (Object.hasOwn(meanings, key)) {
+      return isMeant(policy.action, wanted, meanings[key] as Meant) || (isWritten && policy.action !== 'allow');
+    }
+    return isWritten || (!Object.hasOwn(input, key) && isUntold(policy, tool, key));
+  });
+}
+
+/** A reference means the same in every spelling, to policies that allow as well. */
+function isMeant(action: Action, wanted: unknown, { spellings, unknown, cased }: Meant): boolean {
+  if (unknown) return action !== 'allow';
+  const fold = (value: unknown) => (typeof value === 'string' && !cased ? value.toLowerCase() : value);
+  return spellings.some((spelling) => matches(action, fold(wanted), fold(spelling)));
 }
 
 /** What is executed or changed and not said may be anything, so that whatever asks about or denies a part of it counts. */

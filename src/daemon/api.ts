@@ -128,9 +128,9 @@ export function createApi(parts: ApiParts): Api {
       const { addAgent } = await import('./agents.ts');
       return addAgent({ store, home, config, clock, tools, providers, work }, wish, write);
     },
-    readArguments: async (tool, args) => {
+    readArguments: async (agentId, tool, args) => {
       const { readArguments } = await import('../tools/arguments.ts');
-      return readArguments(tools.settings, tool, args);
+      return readArguments(tools.settings, store, agentId, tool, args);
     },
     apply: async (wish) => (await parts.configured()?.apply(wish)) ?? [],
     changeAgent: async (agentId, wish, options, alongside) => {

@@ -79,7 +79,7 @@ export interface Api {
   /** The current prompt of the agent's persona; null if it has none. */
   askPersona(agent: Agent): Promise<PersonaPrompt | null>;
   /** Validates arguments that a person wrote for a tool. */
-  readArguments(tool: string, args: unknown): Promise<{ args: Arguments; digest: string }>;
+  readArguments(agentId: string, tool: string, args: unknown): Promise<{ args: Arguments; digest: string }>;
   readonly workspaces: WorkspaceRules;
   /** Creates the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: Workspace): Promise<void>;

@@ -63,7 +63,7 @@ export function createKnowledge({
 }
 
 /** By its id, by the last 6 or more characters of it, or by its path in a source. */
-async function findDocument(tx: Tx, given: string): Promise<Document | null> {
+export async function findDocument(tx: Tx, given: string): Promise<Document | null> {
   const exact = await tx.documents.getDocument({ id: given });
   if (exact) return exact;
   const ids = isIdEnding(given) ? await tx.ids.listIdsEnding({ kind: 'documents', ending: given }) : [];

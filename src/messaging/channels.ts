@@ -103,11 +103,19 @@ export async function otherSide(tx: Tx, dm: Channel, id: string): Promise<Side> 
   return other;
 }
 
-/**
- * `dm-x-y` in either order. Handles may contain "-", so an id can match several pairs: exactly one of the
- * participant's own DMs and reachable participants must match.
- */
 async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel | null> {
+  const only = await ownDm(tx, who, id);
+  // The owner can read others' DMs; whether it may write there is checked later.
+  if (!only) return who.id === USER_ID ? ((await tx.channels.getChannel({ id })) ?? (await dmOfOthers(tx, id))) : null;
+  if ('dm' in only) return only.dm;
+  return now === null ? null : tx.channels.getChannel({ id: await openDm(tx, who, only.other, now) });
+}
+
+/**
+ * `dm-x-y` in either order: a DM of the participant, or whom it may open one with. Handles may contain "-", so an id can
+ * match several pairs: exactly one of the participant's own DMs and reachable participants must match.
+ */
+export async function ownDm(tx: Tx, who: Side, id: string): Promise<{ dm: Channel } | { other: Side } | null> {
   const found = new Map<string, { dm: Channel } | { other: Side }>();
   const named = await tx.channels.getChannel({ id });
   const sides = named?.pair?.split(' ') ?? [];
@@ -121,10 +129,7 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
   if (found.size > 1) {
     throw new SubstratError('conflict', `"${shorten(id)}" matches more than one of your DMs; use \`recipient\`.`);
   }
-  // The owner can read others' DMs; whether it may write there is checked later.
-  if (!only) return who.id === USER_ID ? (named ?? (await dmOfOthers(tx, id))) : null;
-  if ('dm' in only) return only.dm;
-  return now === null ? null : tx.channels.getChannel({ id: await openDm(tx, who, only.other, now) });
+  return only ?? null;
 }
 
 /** The DM of two other participants whose handles are in the id, in either order. */

@@ -1,23 +1,35 @@
 import * as z from 'zod';
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { AgentId } from '../core/ids.ts';
 import type { Arguments } from '../core/question.ts';
 import { describeProblems } from '../core/validation.ts';
+import type { Store } from '../store/store.ts';
 import { findTool } from './catalog.ts';
 import { callKey } from './recorded.ts';
+import { readReferences } from './references.ts';
 import type { ToolSettings } from './tool.ts';
 
 /** Arguments that a person wrote for an agent's call: validated like the agent's, and the digest of the call. */
 export async function readArguments(
-  { customTools }: Pick<ToolSettings, 'customTools'>,
+  { customTools, defaultProvider }: Pick<ToolSettings, 'customTools' | 'defaultProvider'>,
+  store: Pick<Store, 'read'>,
+  /** Whose call it is: references are resolved for it. */
+  agentId: AgentId,
   name: string,
   args: unknown,
 ): Promise<{ args: Arguments; digest: string }> {
   if (name.startsWith('own:')) return readOwn(name, args);
-  const tool = findTool(name) ?? (await customTools()).find((one) => one.name === name);
+  const own = findTool(name);
+  const tool = own ?? (await customTools()).find((one) => one.name === name);
   if (!tool) throw new SubstratError('not_found', `There is no tool ${name}.`);
   const parsed = tool.input.safeParse(args);
   if (!parsed.success) throw new SubstratError('bad_request', `${name}: ${describeProblems(parsed.error)}.`);
-  return { args: parsed.data, digest: callKey(name, parsed.data) };
+  const { canonical } = await store.read(async (tx) => {
+    const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
+    return readReferences({ tx, agent, defaultProvider }, parsed.data, own?.refers);
+  });
+  return { args: parsed.data, digest: callKey(name, canonical) };
 }
 
 const command = z.strictObject({

@@ -103,7 +103,7 @@ async function carryOut(deps: ToolDependencies, attempt: ActiveAttempt, call: Ow
         const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
         const key = callKey(tool.name, input);
         const repeated = await repeatOf(tx, attempt, call, key);
-        const judged = { agent, tool: tool.name, input, key };
+        const judged = { agent, tool, input };
         return { agent, repeated, proceeds: !repeated && (await mayProceed(tx, settings, judged, deps.clock())) };
       });
       if (call.wait !== null && !repeated) throw tooMany(call.wait);
@@ -153,7 +153,7 @@ async function execute(
       ]);
       const repeated = await repeatOf(tx, attempt, call, key);
       if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
-      const judged = { agent, run, tool: tool.name, input, key };
+      const judged = { agent, run, tool, input };
       const held = repeated ? null : await checkPolicy(tx, deps.settings, judged, now);
       if (held) {
         const refused = [callEntry(call, input), returnEntry(call, { result: held, isError: true })];

@@ -10,6 +10,7 @@ import { react, tally } from '../messaging/reactions.ts';
 import { declineServed } from '../messaging/replies.ts';
 import { searchMessages } from '../messaging/search-messages.ts';
 import type { Tx } from '../store/store.ts';
+import { channel, referring } from './references.ts';
 import { defineTool, referenceField, textField, timeField } from './tool.ts';
 
 /** A result of `read_channel` holds about this many characters; `before` gets the rest. */
@@ -59,6 +60,7 @@ export const readChannel = defineTool({
     before: referenceField('Id of a message: return only messages before it.').optional(),
     thread: referenceField('Id of a message: return only its thread.').optional(),
   }),
+  refers: referring({ channelId: channel }),
   effect: false,
   run: async ({ tx, agent }, { channelId, limit, before, thread }) => {
     const channel = await resolveChannel(tx, agent, channelId, null);

@@ -50,7 +50,7 @@ export async function callCustom(
       const now = deps.clock();
       if (!earlier) {
         const agent = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
-        const held = await checkPolicy(tx, deps.settings, { agent, run, tool: tool.name, input, key }, now);
+        const held = await checkPolicy(tx, deps.settings, { agent, run, tool, input }, now);
         if (!held) return { progress: await record(tx, attempt, [callEntry(call, input, key)], now) };
         const refused = [callEntry(call, input), returnEntry(call, { result: held, isError: true })];
         const progress = await record(tx, attempt, refused, now);

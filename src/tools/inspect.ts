@@ -8,6 +8,7 @@ import { shorten } from '../core/text.ts';
 import { resolveChannel, seesChannel } from '../messaging/channels.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { AgentView, Tx } from '../store/store.ts';
+import { child, referring } from './references.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 const RECENT = 20;
@@ -20,6 +21,7 @@ export const inspectAgent = defineTool({
   name: 'inspect_agent',
   description: "View a subordinate's recent activity: the state of one of your children and its recent messages.",
   input: z.strictObject({ name: referenceField('Name of your child.') }),
+  refers: referring({ name: child }),
   effect: false,
   run: async ({ tx, agent, now }, { name }) => {
     const neighbour = await tx.agents.getNeighbour({ id: agent.id, parentId: '', nameKey: keyOf(name) });

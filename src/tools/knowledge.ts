@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type KnowledgeDocument, SEARCH_MODES } from '../core/knowledge.ts';
+import { knownDocument, referring } from './references.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
 
 const MOST_RESULTS = 500;
@@ -60,6 +61,7 @@ export const getTool = defineTool({
   name: 'get',
   description: GET_DESCRIPTION,
   input: getInput,
+  refers: referring({ id: knownDocument }),
   effect: false,
   look: ({ settings }, { id }) => settings.knowledge.get(id),
   run: async ({ looked }) => ({ result: { ...cutDocument(looked) } }),

@@ -6,6 +6,7 @@ import { writeBlock } from '../memory/blocks.ts';
 import { storePassage } from '../memory/passages.ts';
 import { EVERYTHING, searchPassages } from '../memory/search.ts';
 
+import { name, referring } from './references.ts';
 import { defineTool, textField, timeField } from './tool.ts';
 
 /** A search returns at most this many passages, 20 by default, and, after the first one, about this many characters. */
@@ -30,6 +31,7 @@ export const updateMemory = defineTool({
       .regex(/^[^\x00]*$/, 'must not contain NUL characters')
       .describe('The complete new text of the block.'),
   }),
+  refers: referring({ label: name }),
   effect: true,
   run: async ({ tx, agent, now }, { label, content }) => {
     await writeBlock(tx, { readerId: agent.id, label, by: agent.id, expected: null }, content, now);

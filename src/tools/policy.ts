@@ -1,18 +1,19 @@
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { judge, type Subject, type Verdict } from '../core/policy.ts';
+import { judge, type Policy, type Subject } from '../core/policy.ts';
 import type { Arguments } from '../core/question.ts';
 import type { Run } from '../core/run.ts';
 import { askApproval } from '../messaging/questions.ts';
 import type { Tx } from '../store/store.ts';
-import type { ToolSettings } from './tool.ts';
+import { callKey } from './recorded.ts';
+import { readReferences } from './references.ts';
+import type { Tool, ToolSettings } from './tool.ts';
 
-/** A call as policies see it: with its validated arguments and its digest. */
+/** A call as policies see it: with its validated arguments. */
 export interface JudgedCall {
   readonly agent: Agent;
-  readonly tool: string;
+  readonly tool: Pick<Tool, 'name' | 'refers'>;
   readonly input: Arguments;
-  readonly key: string;
 }
 
 /** Instead of the call's result: a person has to approve it first. Not an exception, because the question has to be stored. */
@@ -30,10 +31,11 @@ export async function checkPolicy(
   call: JudgedCall & { readonly run: Run },
   now: number,
 ): Promise<Held | null> {
-  const { agent, run, tool, input, key: digest } = call;
-  const { action, policy } = await verdictOf(tx, settings, call);
-  if (action === 'allow') return null;
-  if (action === 'deny') throw denied(tool, policy?.name ?? '');
+  const { agent, run, input } = call;
+  const { name: tool } = call.tool;
+  const judgement = await judgementOf(tx, settings, call);
+  if (!judgement) return null;
+  const { digest, policy } = judgement;
   if (await tx.questions.tryUseGrant({ agentId: agent.id, digest, now })) return null;
   const wanted = { tool, input, digest, by: policy?.by ?? null };
   const { questionId: id } = await askApproval(tx, settings.rules, { agent, run }, wanted, now);
@@ -43,14 +45,24 @@ export async function checkPolicy(
 
 /** Whether the call would be executed now: before work outside the store. */
 export async function mayProceed(tx: Tx, settings: ToolSettings, call: JudgedCall, now: number): Promise<boolean> {
-  const { action, policy } = await verdictOf(tx, settings, call);
-  if (action === 'deny') throw denied(call.tool, policy?.name ?? '');
-  return action === 'allow' || tx.questions.hasGrant({ agentId: call.agent.id, digest: call.key, now });
+  const judgement = await judgementOf(tx, settings, call);
+  return !judgement || tx.questions.hasGrant({ agentId: call.agent.id, digest: judgement.digest, now });
 }
 
-async function verdictOf(tx: Tx, { policies }: ToolSettings, { agent, tool, input }: JudgedCall): Promise<Verdict> {
-  if (policies.length === 0) return { action: 'allow', policy: null };
-  return judge(policies, await lineOf(tx, agent), tool, input as Readonly<Record<string, unknown>>);
+/** The policy that asks for an approval, and what the approval is for; null: the call is allowed. Throws for one that is denied. */
+async function judgementOf(
+  tx: Tx,
+  { policies, defaultProvider }: ToolSettings,
+  { agent, tool, input }: JudgedCall,
+): Promise<{ readonly digest: string; readonly policy: Policy | null } | null> {
+  if (policies.length === 0) return null;
+  const { meanings, canonical, problem } = await readReferences({ tx, agent, defaultProvider }, input, tool.refers);
+  const { action, policy } = judge(policies, await lineOf(tx, agent), tool.name, input, meanings);
+  if (action === 'allow') return null;
+  // The call would fail after its approval as well, and this tells the agent more.
+  if (problem) throw problem;
+  if (action === 'deny') throw denied(tool.name, policy?.name ?? '');
+  return { digest: callKey(tool.name, canonical), policy };
 }
 
 /** The agent and its ancestors. */

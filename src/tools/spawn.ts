@@ -7,11 +7,13 @@ import { checkLine } from '../core/line.ts';
 import { withinScope } from '../core/persona.ts';
 import { allows, readChoice, showChoice } from '../core/provider-choice.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
+import type { Arguments } from '../core/question.ts';
 import { createAgent } from '../messaging/tree.ts';
 import { scopeNow } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import { makeSubdirectory } from '../workspaces/directories.ts';
 import { ownDirectory } from '../workspaces/reach.ts';
+import { inside, name, referring, type Scene } from './references.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
 
 /** The store rejects NUL. */
@@ -51,6 +53,10 @@ export const spawnAgent = defineTool({
       .refine((given) => Object.keys(given).length <= 50, 'must have at most 50 arguments')
       .optional()
       .describe('Arguments of the persona, by name.'),
+  }),
+  refers: async (scene, input) => ({
+    ...(await referring({ name, persona: name, workspace_subdir: inside })(scene, input)),
+    ...(await engineMeant(scene, input)),
   }),
   effect: true,
   prepare: async ({ agent: parent, store, settings }, { workspace_subdir }) => {
@@ -100,24 +106,26 @@ function choiceOf(input: { persona?: string | undefined; arguments?: Record<stri
   throw new SubstratError('bad_request', 'spawn_agent: `arguments` needs `persona`.');
 }
 
+/** Of what is left out, the default is meant. */
+async function engineMeant({ tx, agent, defaultProvider }: Scene, input: Arguments) {
+  const { provider, model } = (await choose(tx, agent, input, inheritance(agent, defaultProvider))).choice;
+  const meant = (value: string | null) => ({ spellings: value === null ? [] : [value], canonical: value ?? '' });
+  return { provider: meant(provider), model: meant(model) };
+}
+
+interface Engine {
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+}
+
 /**
  * What runs the child; by default what runs the parent. Anything else must be in the nearest list of
  * `may_spawn` and in those above it: a child never gets more than its parent's parent allows.
  */
-async function heirOf(
-  tx: Tx,
-  parent: Agent,
-  asked: { provider?: string | undefined; model?: string | undefined },
-  defaultProvider: string | null,
-) {
+async function heirOf(tx: Tx, parent: Agent, asked: Engine, defaultProvider: string | null) {
   const heir = inheritance(parent, defaultProvider);
   if (asked.provider === undefined && asked.model === undefined) return heir;
-  const above = await tx.agents.listAncestors({ id: parent.id });
-  const lists = [parent, ...above].flatMap(({ maySpawn }) => (maySpawn === null ? [] : [maySpawn]));
-  const provider = asked.provider ?? heir.provider;
-  const same = provider === heir.provider;
-  const usual = (lists[0] ?? []).map(readChoice).find((one) => one.provider === provider)?.model ?? null;
-  const choice = { provider, model: asked.model ?? (same ? heir.model : usual) };
+  const { same, lists, choice } = await choose(tx, parent, asked, heir);
   const inherits = same && choice.model === heir.model;
   if (!inherits && !(lists.length > 0 && lists.every((list) => allows(list, choice)))) {
     const allowed = [showChoice(heir), ...(lists[0] ?? [])].join(', ');
@@ -127,6 +135,16 @@ async function heirOf(
     );
   }
   return { ...choice, program: same ? heir.program : null };
+}
+
+async function choose(tx: Tx, parent: Agent, asked: Engine, heir: Pick<Agent, 'provider' | 'model'>) {
+  const above = await tx.agents.listAncestors({ id: parent.id });
+  const lists = [parent, ...above].flatMap(({ maySpawn }) => (maySpawn === null ? [] : [maySpawn]));
+  const provider = asked.provider ?? heir.provider;
+  const same = provider === heir.provider;
+  const usual = (lists[0] ?? []).map(readChoice).find((one) => one.provider === provider)?.model ?? null;
+  const choice = { provider, model: asked.model ?? (same ? heir.model : usual) };
+  return { same, lists, choice };
 }
 
 /** Inherits provider, model and program; falls back to the default provider if the parent's cannot run here. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { readTransition } from '../core/subscription.ts';
 import { subscribe, unsubscribe } from '../messaging/subscriptions.ts';
+import { neighbour, referring } from './references.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 export const subscribeTool = defineTool({
@@ -17,6 +18,7 @@ export const subscribeTool = defineTool({
       .describe('Such as "busy->idle". States: idle, busy, waiting, terminated; "*" is any state.'),
     once: z.boolean().default(false).describe('End the subscription with its first notice.'),
   }),
+  refers: referring({ agent_name: neighbour }),
   effect: true,
   run: async ({ tx, agent, run, now }, { agent_name: name, transition, once }) => {
     const id = await subscribe(tx, { agent, run }, { name, once, ...readTransition(transition) }, now);

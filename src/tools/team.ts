@@ -12,6 +12,7 @@ import { giveNews } from '../runs/news.ts';
 import { kindOf, toCarriedMessage } from '../runs/start.ts';
 import type { DeliveryView, SizedDelivery } from '../store/store.ts';
 import { claim, evidenceField } from './evidence.ts';
+import { addressed, name, referring } from './references.ts';
 import { defineTool, referenceField, type ToolContext, type ToolOutcome, textField } from './tool.ts';
 
 export const sendMessage = defineTool({
@@ -42,6 +43,7 @@ export const sendMessage = defineTool({
     ).optional(),
     evidence: evidenceField,
   }),
+  refers: addressed,
   effect: true,
   mayReply: true,
   run: async (context, input) => {
@@ -115,6 +117,7 @@ export const checkInbox = defineTool({
       .optional()
       .describe('Only messages of this kind; the others stay.'),
   }),
+  refers: referring({ sender: name }),
   effect: false,
   // It marks what it returns as read.
   annotations: { readOnlyHint: false },

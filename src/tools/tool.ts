@@ -15,6 +15,7 @@ import type { Store, Tx } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import type { Annotations } from './annotations.ts';
 import type { CustomTool } from './custom.ts';
+import type { Refers } from './references.ts';
 
 /** What every tool may use in addition to its input. */
 export interface ToolSettings {
@@ -92,6 +93,8 @@ export interface Tool {
   /** For external agents, if it differs. */
   readonly externalDescription?: string;
   readonly input: z.ZodObject;
+  /** What its arguments refer to, for policies; without it, they are taken as written. */
+  readonly refers?: Refers;
   /** It has a side effect, so a repeated attempt gets its recorded result. */
   readonly effect: boolean;
   /** Where they do not follow from `effect`. */
@@ -123,6 +126,7 @@ export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   readonly description: string;
   readonly externalDescription?: string;
   readonly input: I;
+  readonly refers?: Refers;
   readonly effect: boolean;
   readonly annotations?: Partial<Annotations>;
   readonly mayReply?: true;

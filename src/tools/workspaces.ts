@@ -7,10 +7,11 @@ import type { Caller } from '../workspaces/access.ts';
 import { checkWorkspace, createWorkspace } from '../workspaces/create.ts';
 import { addLink, checkLink, removeLink } from '../workspaces/links.ts';
 import { checkRemoval, deleteWorkspace } from '../workspaces/remove.ts';
+import { directory, inside, name, referring, workspace } from './references.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 const mode = z.enum(['ro', 'rw']).default('ro');
-const workspace = referenceField('Name of one of your workspaces.').max(200);
+const workspaceField = referenceField('Name of one of your workspaces.').max(200);
 const path = (description: string) => referenceField(description).max(4096);
 const target = path('Path in the workspace: relative, without "..".');
 
@@ -23,13 +24,14 @@ export const createWorkspaceTool = defineTool({
       .string()
       .regex(NAME, 'must have 1 to 64 letters, digits, "_" or "-", the first a letter or a digit')
       .describe('Name, unique among all workspaces: letters, digits, "_" and "-".'),
-    view_of: workspace
+    view_of: workspaceField
       .nullable()
       .optional()
       .describe('Name of the workspace to view. Default: none; the new workspace is empty.'),
     subdir: z.string().max(500).nullable().optional().describe('Subdirectory of that workspace to view.'),
     mode: mode.describe('For a view: read-only, or read-write if you have read-write access.'),
   }),
+  refers: referring({ name, view_of: workspace, subdir: inside }),
   effect: true,
   prepare: async ({ agent, store, settings }, input) => {
     await store.read((tx) => checkWorkspace(tx, settings.workspaces, callerOf(agent), wishOf(input)));
@@ -45,11 +47,12 @@ export const linkDir = defineTool({
   description:
     'Link a directory into one of your workspaces. Takes effect at your next turn. The directory must be inside one of the configured [sandbox] roots or one of your workspaces.',
   input: z.strictObject({
-    workspace,
+    workspace: workspaceField,
     source: path('The directory: an absolute path, or a path relative to your workspace.'),
     target,
     mode: mode.describe('Read-only, or read-write if you have read-write access.'),
   }),
+  refers: referring({ workspace, source: directory, target: inside }),
   effect: true,
   prepare: async ({ agent, store, settings }, input) => {
     checkLine('The target', input.target);
@@ -65,7 +68,8 @@ export const unlinkDir = defineTool({
   name: 'unlink_dir',
   description:
     'Remove a link from one of your workspaces. Takes effect at your next turn. The linked directory is not changed.',
-  input: z.strictObject({ workspace, target }),
+  input: z.strictObject({ workspace: workspaceField, target }),
+  refers: referring({ workspace, target: inside }),
   effect: true,
   run: async ({ tx, agent }, input) => {
     await removeLink(tx, callerOf(agent), input);
@@ -92,7 +96,8 @@ export const listWorkspaces = defineTool({
 export const deleteWorkspaceTool = defineTool({
   name: 'delete_workspace',
   description: 'Delete one of your workspaces and everything in its directory. No agent may work in it or link to it.',
-  input: z.strictObject({ name: workspace }),
+  input: z.strictObject({ name: workspaceField }),
+  refers: referring({ name: workspace }),
   effect: true,
   annotations: { destructiveHint: true },
   prepare: async ({ agent, store, settings }, { name }) => {

@@ -76,12 +76,13 @@ describe("a policy about programs' own tools", () => {
   test('a person may approve another command instead', async () => {
     const { world, results, go, decide } = await working({ policies: [policy({})] }, [shell('rm -r .')], [shell('ls')]);
     await go();
-    const revised = await readArguments({ customTools: async () => [] }, 'own:shell', { command: 'ls' });
+    const { id } = await world.view('x');
+    const settings = { customTools: async () => [], defaultProvider: null };
+    const read = (args: object) => readArguments(settings, world.store, id, 'own:shell', args);
+    const revised = await read({ command: 'ls' });
     await decide({ kind: 'approve', text: null, revised });
     expect(results[1]).toEqual(['made']);
-    await expect(readArguments({ customTools: async () => [] }, 'own:shell', { cmd: 'ls' })).rejects.toThrow(
-      'own:shell',
-    );
+    await expect(read({ cmd: 'ls' })).rejects.toThrow('own:shell');
     expect((await world.view('x')).terminatedAt).toBeNull();
   });
 

@@ -107,9 +107,9 @@ export function questionRoutes(api: Api): Router {
   });
   routes.openapi(approve, async (c) => {
     const wish = c.req.valid('json');
-    const { tool } = await api.store.read((tx) => visible(tx, c.get('caller'), c.req.valid('param').id));
+    const { tool, agentId } = await api.store.read((tx) => visible(tx, c.get('caller'), c.req.valid('param').id));
     const revised =
-      wish.arguments === undefined || tool === null ? null : await api.readArguments(tool, wish.arguments);
+      wish.arguments === undefined || tool === null ? null : await api.readArguments(agentId, tool, wish.arguments);
     return c.json(await settle(c, wish, { kind: 'approve', text: wish.text ?? null, revised }), 200);
   });
   routes.openapi(reject, async (c) => {
