@@ -7,6 +7,7 @@ import { budgetQueries } from './budgets.ts';
 import { channelQueries } from './channels.ts';
 import { chunkSearchQueries } from './chunk-search.ts';
 import { chunkQueries } from './chunks.ts';
+import { claimQueries } from './claims.ts';
 import { configuredQueries } from './configured.ts';
 import { conversationQueries } from './conversations.ts';
 import { deletionQueries } from './deletions.ts';
@@ -89,6 +90,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     rounds: () => roundQueries(queries),
     runs: () => ({
       ...runQueries(queries, batch),
+      ...claimQueries(queries, batch),
       ...leaseQueries(queries, batch),
       ...reopeningQueries(queries, batch),
       ...usageQueries(queries),

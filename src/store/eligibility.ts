@@ -16,7 +16,7 @@ export function heldByOthers(eb: ExpressionBuilder<Schema, 'runs'>, p: Claimant)
 }
 
 /** Not a suspect, or the only one that would be running. */
-export function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: ClaimFilter) {
+export function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: Pick<ClaimFilter, 'nodeId' | 'suspectFrom'>) {
   const suspects = eb
     .selectFrom('runs as suspects')
     .select('suspects.id')

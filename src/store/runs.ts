@@ -4,15 +4,15 @@ import type { Run, RunState } from '../core/run.ts';
 import { bound, inSpan } from '../core/tracing.ts';
 import type { BatchState } from './batch.ts';
 import { chargeClosing } from './budgets.ts';
-import { hasWork, heldByOthers, isAllowed } from './eligibility.ts';
+import type { ClaimQueries } from './claims.ts';
+import { hasWork } from './eligibility.ts';
 import type { LeaseQueries } from './leases.ts';
 import type { Queries } from './query.ts';
 import { fenced, type ReopeningQueries } from './reopening.ts';
 import type { Schema } from './schema.ts';
-import { mayBegin, passesGate } from './trees.ts';
 import type { Runs } from './tx.ts';
 import type { UsageQueries } from './usage.ts';
-import type { Claimant, ClaimFilter, FailedAttempt, NewOpenRun, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
+import type { FailedAttempt, NewOpenRun, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
 
 /** Nothing is known about the progress of an attempt that has not begun. */
 const WORKING = { progress: null, progressReason: null, progressSince: null, patientUntil: null } as const;
@@ -20,9 +20,9 @@ const WORKING = { progress: null, progressReason: null, progressSince: null, pat
 export function runQueries(
   queries: Queries,
   batch: BatchState,
-): Omit<Runs, keyof LeaseQueries | keyof ReopeningQueries | keyof UsageQueries> {
+): Omit<Runs, keyof ClaimQueries | keyof LeaseQueries | keyof ReopeningQueries | keyof UsageQueries> {
   const closeCharges = chargeClosing(queries);
-  const { engine, db, all, one, value, count, put, putAnd, change, must, fetch } = queries;
+  const { db, all, one, value, count, put, putAnd, change, must, fetch } = queries;
   const insertRun = put((p: Run) =>
     db.insertInto('runs').values({
       id: p.id,
@@ -125,82 +125,6 @@ export function runQueries(
       .where('agents.nodeId', '=', p.nodeId)
       .where(hasWork),
   );
-  const nextRun = (p: ClaimFilter & Claimant) =>
-    db
-      .selectFrom('runs')
-      .innerJoin('agents', 'agents.id', 'runs.agentId')
-      .innerJoin('trees', 'trees.id', 'runs.treeId')
-      .selectAll('runs')
-      .where('runs.state', '=', sql.lit('created'))
-      .where('runs.nodeId', '=', p.nodeId)
-      .where((eb) => eb.not(eb.exists(heldByOthers(eb, p))))
-      .where('runs.notBefore', '<=', p.now)
-      .where('runs.budgetId', 'is', null)
-      .where('agents.restUntil', '<=', p.now)
-      .where('agents.pausedAt', 'is', null)
-      // A run that has already started may finish regardless of the cap, because requests wait for it.
-      .where((eb) => eb.or([eb('runs.attempt', '>', 0), eb.and([mayBegin(eb, p), passesGate(eb)])]))
-      .$if(p.suspectFrom !== null, (q) => q.where((eb) => isAllowed(eb, p)))
-      .$if(p.busyAgents.length > 0, (q) => q.where('runs.agentId', 'not in', [...p.busyAgents]))
-      .$if(p.fullProviders.length > 0, (q) =>
-        q.where((eb) => eb.fn.coalesce('agents.actingProvider', 'agents.provider'), 'not in', [...p.fullProviders]),
-      )
-      // The tree with the fewest running turns, then the one that has waited longest.
-      .orderBy((eb) =>
-        eb
-          .selectFrom('runs as busy')
-          .select((q) => q.fn.countAll().as('n'))
-          .whereRef('busy.treeId', '=', 'runs.treeId')
-          .where('busy.state', '=', sql.lit('running'))
-          .where('busy.nodeId', '=', p.nodeId),
-      )
-      .orderBy('trees.lastClaim')
-      .orderBy('runs.seq')
-      .orderBy('runs.id')
-      .limit(1);
-  const claim = (p: ClaimFilter & Claimant & { leaseMs: number }) =>
-    db
-      .updateTable('runs')
-      .set((eb) => ({
-        state: 'running',
-        attempt: eb('attempt', '+', 1),
-        fence: eb('fence', '+', 1),
-        leaseUntil: p.now + p.leaseMs,
-        startedAt: eb.fn.coalesce('startedAt', sql<number>`${p.now}`),
-        pid: null,
-        pidStarted: null,
-        deaths: sql<number>`case when boot = ${p.boot} then deaths else 0 end`,
-        deathsEver: sql<number>`case when boot = ${p.boot} then deaths_ever else 0 end`,
-        recordsAtDeath: sql<number>`case when boot = ${p.boot} then records_at_death else 0 end`,
-        boot: p.boot,
-        incarnation: p.incarnation,
-      }))
-      // Not `in`: a plan could evaluate the query several times, each time skipping what it has just locked.
-      .where(
-        'id',
-        '=',
-        nextRun(p)
-          .clearSelect()
-          .select('runs.id')
-          .$if(engine === 'postgres', (q) => q.forNoKeyUpdate(['runs']).skipLocked()),
-      )
-      .returningAll();
-  const closeGate = put((p: { agentId: string }) =>
-    db
-      .updateTable('agents')
-      .set({ permitted: false, gateTold: false })
-      .where('id', '=', p.agentId)
-      .where('permitted', '=', true),
-  );
-  const countClaim = put((p: { treeId: string; seq: number; started: number }) =>
-    db
-      .updateTable('trees')
-      .set((eb) => ({
-        lastClaim: engine === 'sqlite' ? p.seq : sql<number>`nextval('numbers')`,
-        runsSincePerson: eb('runsSincePerson', '+', p.started),
-      }))
-      .where('id', '=', p.treeId),
-  );
   const run = one((p: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', p.id));
   const held = one((p: RunHold) =>
     db
@@ -240,15 +164,6 @@ export function runQueries(
     listSleepers: wakeableAgents,
     wakeAllAgents: async (p: { nodeId: string; now: number }): Promise<void> => {
       for (const agent of await wakeableAgents({ nodeId: p.nodeId })) await enqueue(agent, p.now);
-    },
-    getNextTree: async (p: ClaimFilter & Claimant) => (await fetch(nextRun(p)))[0]?.treeId ?? null,
-    /** Never waits for the lock of a person's own transaction on the database. */
-    claimRun: async (p: ClaimFilter & Claimant & { leaseMs: number }): Promise<Run | null> => {
-      const [claimed] = await fetch(claim(p));
-      if (!claimed) return null;
-      if (claimed.attempt === 1) await closeGate({ agentId: claimed.agentId });
-      await countClaim({ treeId: claimed.treeId, seq: batch.seq + 1, started: claimed.attempt === 1 ? 1 : 0 });
-      return claimed;
     },
     /** The open-ended run of an external agent: running from the start, without a slot or a lease. */
     insertOpenRun: async (p: NewOpenRun): Promise<Run> => {

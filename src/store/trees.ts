@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import type { AgentId, ParticipantId } from '../core/ids.ts';
 import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
@@ -105,7 +105,9 @@ export function treeQueries({ db, all, one, value, put, putAnd, change }: Querie
 /** Whether anybody has a run left for something that the agent must carry: the tree, or a paying person. */
 export function mayBegin(
   eb: ExpressionBuilder<Schema, 'runs' | 'trees'>,
-  { maxTreeRuns, spent }: { readonly maxTreeRuns: number; readonly spent: readonly string[] },
+  maxTreeRuns: number,
+  /** Whether who pays has used up their runs; null: nobody has. */
+  isSpent: RawBuilder<boolean> | null,
 ) {
   const pending = () =>
     eb
@@ -113,14 +115,14 @@ export function mayBegin(
       .innerJoin('messages', 'messages.id', 'deliveries.messageId')
       .select('messages.id')
       .whereRef('deliveries.agentId', '=', 'runs.agentId')
-      // As the partial index of pending deliveries has it: these queries are not prepared.
-      .where('deliveries.state', '=', sql.lit('pending'))
-      .where('deliveries.round', '<', sql.lit(2));
+      .where('deliveries.state', '=', 'pending')
+      .where('deliveries.round', '<', 2);
   const room = eb('trees.runsSincePerson', '<', maxTreeRuns);
-  if (spent.length === 0) return eb.or([room, eb.exists(pending().where('messages.payerId', 'is not', null))]);
+  const paid = pending().where('messages.payerId', 'is not', null);
+  if (isSpent === null) return eb.or([room, eb.exists(paid)]);
   return eb.or([
     eb.and([room, eb.exists(pending().where('messages.payerId', 'is', null))]),
-    eb.exists(pending().where('messages.payerId', 'not in', [...spent])),
+    eb.exists(paid.where(eb.not(isSpent))),
   ]);
 }
 
