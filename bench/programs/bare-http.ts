@@ -35,7 +35,7 @@ app.post('/message', async (c) => {
     questionDeadlineMs: 86_400_000,
     maxChainDepth: 3,
     maxTreeRuns: 1_000_000,
-    runsPerDay: () => 1_000_000,
+    people: { runsPerDay: () => 1_000_000, timeZone: () => 'UTC' },
   };
   return c.json({ messageId: await store.write((tx) => sendAsPerson(tx, rules, user, agent, { text }, Date.now())) });
 });

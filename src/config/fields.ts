@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { asLine } from '../core/line.ts';
+import { checkTimeZone } from '../core/local-times.ts';
 
 /** What relative paths are resolved against, and where defaults are stored. */
 export interface PathBase {
@@ -14,6 +15,14 @@ export const line = z.string().refine((text) => !text.includes('\0'), 'must not 
 export const oneLine = z.string().superRefine(asLine);
 
 export const text = line.min(1, 'must not be empty');
+
+export const timeZone = text.superRefine((name, context) => {
+  try {
+    checkTimeZone(name);
+  } catch (error) {
+    context.addIssue((error as Error).message);
+  }
+});
 
 export const flag = (fallback: boolean) => z.boolean().default(fallback);
 

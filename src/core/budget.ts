@@ -1,6 +1,6 @@
 import { SubstratError } from './errors.ts';
 import type { AgentId, BudgetId, MessageId, ParticipantId, RunId } from './ids.ts';
-import { dayOf } from './run.ts';
+import { dayEndIn, dayIn } from './local-times.ts';
 import type { UsageGrade } from './usage.ts';
 
 export const BUDGET_SCOPES = ['agent', 'subtree', 'person'] as const;
@@ -11,7 +11,7 @@ export const BUDGET_UNITS = ['tokens', 'usd', 'runs', 'seconds'] as const;
 export type BudgetUnit = (typeof BUDGET_UNITS)[number];
 
 export const BUDGET_PERIODS = ['day', 'total', 'first_day'] as const;
-/** A day is a day in UTC. `first_day` is the 24 hours after a tree was created. */
+/** A day is a day of the budget's time zone. `first_day` is the 24 hours after a tree was created. */
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
 export const BUDGET_ORIGINS = ['person', 'config', 'default'] as const;
@@ -25,6 +25,8 @@ export interface Budget {
   readonly treeId: AgentId | null;
   readonly unit: BudgetUnit;
   readonly period: BudgetPeriod;
+  /** Of its person; of the owner, if it is an agent's. */
+  readonly timeZone: string;
   readonly amount: number;
   /** It no longer limits anything from then on. */
   readonly expiresAt: number | null;
@@ -77,18 +79,23 @@ export interface BudgetView extends Budget, Pick<Drawn, 'used'> {
   readonly left: number;
   /** The number of runs that wait for it. */
   readonly waiting: number;
+  /** When a new day begins; null if it is not per day. */
+  readonly renewsAt: number | null;
 }
 
 /** The person is warned when this part of a limit is used. */
 export const WARN_AT = 0.8;
 
-export function periodNumberOf({ period }: Pick<Budget, 'period'>, now: number): number {
-  return period === 'day' ? dayOf(now) : 0;
+export function periodNumberOf({ period, timeZone }: Pick<Budget, 'period' | 'timeZone'>, now: number): number {
+  return period === 'day' ? dayIn(timeZone, now) : 0;
 }
 
 /** When its period ends; null: never. */
-export function periodEndOf({ period, expiresAt }: Pick<Budget, 'period' | 'expiresAt'>, now: number): number | null {
-  return period === 'day' ? (dayOf(now) + 1) * 86_400_000 : expiresAt;
+export function periodEndOf(
+  { period, timeZone, expiresAt }: Pick<Budget, 'period' | 'timeZone' | 'expiresAt'>,
+  now: number,
+): number | null {
+  return period === 'day' ? dayEndIn(timeZone, now) : expiresAt;
 }
 
 /** The limit in a period, with what the owner added. */

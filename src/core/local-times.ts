@@ -35,6 +35,23 @@ export function localTimes(timeZone: string, day: number, { hours, minutes, isAn
   return [...times];
 }
 
+/** The day that the clocks of a time zone show, as the number of days since 1970. */
+export function dayIn(timeZone: string, at: number): number {
+  return Math.floor(showsAt(timeZone, at) / DAY_MS);
+}
+
+/** When the next day begins there: a day may have 23 or 25 hours, and not every one begins at 00:00. */
+export function dayEndIn(timeZone: string, at: number): number {
+  const day = dayIn(timeZone, at);
+  let [during, after] = [at, at + DAY_MS + 2 * HOUR_MS];
+  while (after - during > 1) {
+    const middle = Math.floor((during + after) / 2);
+    if (dayIn(timeZone, middle) > day) after = middle;
+    else during = middle;
+  }
+  return after;
+}
+
 /** Throws if there is no such time zone. */
 export function checkTimeZone(name: string): void {
   try {

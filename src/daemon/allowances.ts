@@ -1,8 +1,15 @@
 import type { Config } from '../config/config.ts';
-import { keyOf } from '../core/agent.ts';
+import { keyOf, USER_ID } from '../core/agent.ts';
+import type { PeopleRules } from '../core/people.ts';
 
-/** Returns how many runs per day a person other than the owner may start. */
-export function runsPerDayOf({ people, limits }: Pick<Config, 'people' | 'limits'>): (handle: string) => number {
-  const said = new Map(Object.entries(people).map(([name, { runsPerDay }]) => [keyOf(name), runsPerDay]));
-  return (handle) => said.get(keyOf(handle)) ?? limits.maxTreeRuns;
+type Known = Pick<Config, 'people' | 'limits'> & { readonly daemon: Pick<Config['daemon'], 'timeZone'> };
+
+/** People without a time zone of their own have the owner's, which is the daemon's unless it is configured. */
+export function peopleRules({ people, limits, daemon }: Known): PeopleRules {
+  const said = new Map(Object.entries(people).map(([name, person]) => [keyOf(name), person]));
+  const ownZone = said.get(USER_ID)?.timeZone ?? daemon.timeZone;
+  return {
+    runsPerDay: (handle) => said.get(keyOf(handle))?.runsPerDay ?? limits.maxTreeRuns,
+    timeZone: (handle) => said.get(keyOf(handle))?.timeZone ?? ownZone,
+  };
 }

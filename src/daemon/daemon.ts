@@ -308,6 +308,7 @@ export class Daemon {
     const making = { ...this.#node, tools, stored: this.#stored, addAgent, changeAgent, personas, setBudget };
     this.#configured = await openConfigured(making);
     await this.#applySchedules();
+    await store.write((tx) => this.#teamwork.moveDays(tx));
     scheduler.start();
     await scheduler.tick();
     // Recovered runs start first: loading the HTTP server would delay the start of their programs.

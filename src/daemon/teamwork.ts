@@ -15,7 +15,7 @@ import { terminateAgent } from '../messaging/tree.ts';
 import { endProcessGroup } from '../providers/process.ts';
 import type { Provider } from '../providers/provider.ts';
 import { applyAnswer } from '../runs/budget-answers.ts';
-import { listBudgets, removeBudget, setBudget } from '../runs/budget-settings.ts';
+import { listBudgets, moveDays, removeBudget, setBudget } from '../runs/budget-settings.ts';
 import { STOP_AFTER_MS } from '../runs/budget-watch.ts';
 import { type BudgetRules, isPriced } from '../runs/budgets.ts';
 import { dueTimers, type FireTimer } from '../runs/due-timers.ts';
@@ -36,7 +36,7 @@ import { guardOf } from '../tools/own-tools.ts';
 import { createRateLimiter } from '../tools/rate.ts';
 import type { AgentGit } from '../workspaces/agent-git.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
-import { runsPerDayOf } from './allowances.ts';
+import { peopleRules } from './allowances.ts';
 import { checkBudget } from './budgets.ts';
 import { changeInStore, type SettingsChanged, type SettingsWish } from './change-settings.ts';
 import { messagesOfRuns as correspondence } from './correspondence.ts';
@@ -120,6 +120,8 @@ export interface Teamwork {
   changeSettings(agentId: string, wish: SettingsWish): Promise<SettingsChanged>;
   /** Sets a limit, or changes it. */
   setBudget(tx: Tx, wish: BudgetWish): Promise<BudgetView>;
+  /** Makes the days of budgets those of the time zones in the configuration. */
+  moveDays(tx: Tx): Promise<void>;
   removeBudget(tx: Tx, id: string): Promise<void>;
   listBudgets(tx: Tx): Promise<readonly BudgetView[]>;
   /** Does what the owner answered to a question about a budget. Returns false if it was about something else. */
@@ -136,9 +138,9 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
   const { nodeId } = home;
   const { maxAttempts, maxDeaths, turnTimeoutMs, leaseMs, requestDeadlineMs, questionDeadlineMs } = config.daemon;
   const { maxChainDepth, maxTreeRuns, toolCallsPerMinute } = config.limits;
-  const runsPerDay = runsPerDayOf(config);
+  const people = peopleRules(config);
   const pushes = targetsOf(config.notify).length > 0;
-  const rules = { requestDeadlineMs, questionDeadlineMs, pushes, maxChainDepth, maxTreeRuns, runsPerDay };
+  const rules = { requestDeadlineMs, questionDeadlineMs, pushes, maxChainDepth, maxTreeRuns, people };
   const live = createLive();
   const enforcement: Enforcement = { policies: config.policies, provider: (name) => providers.get(name) };
   const seats = seatRules(config, { isReady: options.isReady, refusals: refusalsOf(enforcement) });
@@ -147,6 +149,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     prices: (name, model) => pricesOf(config, name, model),
     reportsCost: (name) => aboutOf(name)?.reportsCost === true,
     usesModel: (name) => name !== EXTERNAL && aboutOf(name)?.runsOwnProgram !== true,
+    timeZone: people.timeZone,
   };
   const ask: AskPersona = (agent, limits) => askPersona(extensions.personas, agent, limits);
   const progress = new ProgressWatch({
@@ -164,7 +167,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     slots: createSlots(config.daemon.slots, providerSlots(config)),
     leaseMs,
     maxTreeRuns,
-    runsPerDay,
+    people,
     maxAttempts,
     maxDeaths,
     boot,
@@ -308,6 +311,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
       await checkBudget(tx, { config, about: aboutOf, isPriced: (agent) => isPriced(budgets, agent) }, wish);
       return setBudget(tx, correspondence, budgets, wish, clock());
     },
+    moveDays: (tx) => moveDays(tx, correspondence, budgets, clock()),
     listBudgets: (tx) => listBudgets(tx, clock()),
     removeBudget: (tx, id) => removeBudget(tx, correspondence, id, clock()),
     answerBudget: async (tx, questionId, text) => {

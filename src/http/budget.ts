@@ -11,7 +11,8 @@ export const Budget = z
     scope: z.enum(BUDGET_SCOPES).openapi({ description: 'subtree: the agent and all below it.' }),
     of: z.string().openapi({ description: 'Handle of the agent or person.' }),
     unit: z.enum(BUDGET_UNITS),
-    period: z.enum(BUDGET_PERIODS).openapi({ description: 'A day is a day in UTC.' }),
+    period: z.enum(BUDGET_PERIODS).openapi({ description: 'A day is a day of `timeZone`.' }),
+    timeZone: z.string(),
     amount: number,
     limit: number.openapi({ description: 'With what you added in this period.' }),
     used: number,
@@ -23,6 +24,7 @@ export const Budget = z
       .string()
       .nullable()
       .openapi({ description: 'The question that you are asked because it is used up.' }),
+    renewsAt: time.nullable().openapi({ description: 'When a new day begins; null if it is not per day.' }),
     expiresAt: time.nullable(),
     createdAt: time,
   })
@@ -45,6 +47,7 @@ export function showBudget(view: BudgetView) {
     handle: of,
     unit,
     period,
+    timeZone,
     amount,
     limit,
     used,
@@ -55,8 +58,25 @@ export function showBudget(view: BudgetView) {
     questionId,
   } = view;
   const times = {
+    renewsAt: view.renewsAt === null ? null : showTime(view.renewsAt),
     expiresAt: view.expiresAt === null ? null : showTime(view.expiresAt),
     createdAt: showTime(view.createdAt),
   };
-  return { id, scope, of, unit, period, amount, limit, used, reserved, left, waiting, origin, questionId, ...times };
+  return {
+    id,
+    scope,
+    of,
+    unit,
+    period,
+    timeZone,
+    amount,
+    limit,
+    used,
+    reserved,
+    left,
+    waiting,
+    origin,
+    questionId,
+    ...times,
+  };
 }

@@ -1,6 +1,6 @@
 import { USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { dayOf } from '../core/run.ts';
+import { daysAround, ofToday } from '../core/people.ts';
 import type { MessagingRules } from './rules.ts';
 import type { Tx } from './tx.ts';
 
@@ -38,11 +38,12 @@ export async function countWord(
     return;
   }
   if (treeIds.length === 0) return;
-  const runs = (await tx.trees.listPersonRuns({ day: dayOf(now) })).find((one) => one.personId === from.id)?.runs ?? 0;
-  const most = rules.runsPerDay(from.handle);
+  const days = await tx.trees.listPersonRuns(daysAround(now));
+  const runs = ofToday(days, rules.people, now).find((one) => one.personId === from.id)?.runs ?? 0;
+  const most = rules.people.runsPerDay(from.handle);
   if (runs < most) return;
   throw new SubstratError(
     'cap_reached',
-    `You have used your ${most} runs for today, so nothing was sent. The count resets at 00:00 UTC. The owner can raise \`[people.${from.handle}] runs_per_day\`.`,
+    `You have used your ${most} runs for today, so nothing was sent. The count resets at midnight (${rules.people.timeZone(from.handle)}). The owner can raise \`[people.${from.handle}] runs_per_day\`.`,
   );
 }

@@ -1,6 +1,8 @@
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { dayOf, type Run } from '../core/run.ts';
+import { dayIn } from '../core/local-times.ts';
+import { daysAround, ofToday } from '../core/people.ts';
+import type { Run } from '../core/run.ts';
 import { childNamed } from './children.ts';
 import type { MessagingRules } from './rules.ts';
 import type { Tx } from './tx.ts';
@@ -53,18 +55,23 @@ async function failedRun(tx: Tx, child: Agent, now: number): Promise<Run> {
 }
 
 /** It counts as a run: of its tree, or of the person whose message started the chain. */
-async function countPoke(tx: Tx, rules: MessagingRules, { treeId, payerId }: Run, now: number): Promise<void> {
+async function countPoke(
+  tx: Tx,
+  { people, maxTreeRuns }: MessagingRules,
+  { treeId, payerId }: Run,
+  now: number,
+): Promise<void> {
   if (payerId !== null) {
-    const day = dayOf(now);
     const handle = (await tx.participants.getParticipantById({ id: payerId }))?.handle ?? '';
-    const used = (await tx.trees.listPersonRuns({ day })).find(({ personId }) => personId === payerId)?.runs ?? 0;
-    if (used >= rules.runsPerDay(handle)) throw new SubstratError('cap_reached', `${handle} has no runs left today.`);
+    const today = ofToday(await tx.trees.listPersonRuns(daysAround(now)), people, now);
+    const used = today.find(({ personId }) => personId === payerId)?.runs ?? 0;
+    if (used >= people.runsPerDay(handle)) throw new SubstratError('cap_reached', `${handle} has no runs left today.`);
     await tx.trees.countTreeRun({ treeId });
-    await tx.trees.chargePerson({ treeId, personId: payerId, day });
+    await tx.trees.chargePerson({ treeId, personId: payerId, day: dayIn(people.timeZone(handle), now) });
     return;
   }
   const used = (await tx.trees.getTree({ id: treeId }))?.runsSincePerson ?? 0;
-  if (used >= rules.maxTreeRuns) {
+  if (used >= maxTreeRuns) {
     throw new SubstratError(
       'cap_reached',
       'The tree has used its runs (limits.max_tree_runs) and waits for its owner.',

@@ -1,3 +1,5 @@
+import type { PeopleRules } from '../core/people.ts';
+
 export interface MessagingRules {
   readonly requestDeadlineMs: number;
   /** How long a question to a person stays open. */
@@ -8,6 +10,5 @@ export interface MessagingRules {
   readonly maxChainDepth: number;
   /** The number of runs of a tree until its owner speaks again. */
   readonly maxTreeRuns: number;
-  /** The number of runs that a person's messages may start per day, by handle. */
-  runsPerDay(handle: string): number;
+  readonly people: PeopleRules;
 }

@@ -181,7 +181,7 @@ export async function terminateAgent(
 /** An unset budget is not infinite: a new tree stops and asks if it uses very much on its first day. */
 async function limitFirstDay(tx: Tx, treeId: string, amount: number, now: number): Promise<void> {
   const decided = { raised: 0, raisedIn: null, warnedIn: null, askedIn: null, stoppedIn: null, questionId: null };
-  const what = { scope: 'subtree', unit: 'tokens', period: 'first_day', origin: 'default' } as const;
+  const what = { scope: 'subtree', unit: 'tokens', period: 'first_day', timeZone: 'UTC', origin: 'default' } as const;
   const expiresAt = now + 24 * 3_600_000;
   const budget = { id: newId(), subjectId: treeId, treeId, amount, expiresAt, createdAt: now };
   await tx.budgets.setBudget({ ...budget, ...what, ...decided });

@@ -1,5 +1,5 @@
-import type { Agent } from '../core/agent.ts';
-import { type Budget, type BudgetView, type BudgetWish, limitOf, periodNumberOf } from '../core/budget.ts';
+import { type Agent, USER_ID } from '../core/agent.ts';
+import { type Budget, type BudgetView, type BudgetWish, limitOf, periodEndOf, periodNumberOf } from '../core/budget.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { shorten } from '../core/text.ts';
@@ -14,7 +14,7 @@ import type { Tx } from './tx.ts';
 export async function setBudget(
   tx: Tx,
   talk: BudgetTalk,
-  rules: Pick<BudgetRules, 'usesModel'>,
+  rules: Pick<BudgetRules, 'usesModel' | 'timeZone'>,
   wish: BudgetWish,
   now: number,
 ): Promise<BudgetView> {
@@ -25,11 +25,37 @@ export async function setBudget(
   const before = await tx.budgets.findBudget(wish);
   const decided = { raised: 0, raisedIn: null, warnedIn: null, askedIn: null, stoppedIn: null, questionId: null };
   const made = { id: newId(), treeId: agent?.treeId ?? null, expiresAt: null, createdAt: now };
-  const budget: Budget = { ...made, ...before, ...wish, ...decided };
+  const timeZone = await timeZoneOf(tx, rules, wish);
+  const budget: Budget = { ...made, ...before, ...wish, timeZone, ...decided };
   await tx.budgets.setBudget(budget);
   if (!before) await chargeRunning(tx, rules, budget, now);
   await settleWaiting(tx, talk, before ?? budget, now);
   return viewOf(tx, budget, now);
+}
+
+/** Days of a person's budget are theirs, those of an agent's are the owner's. */
+async function timeZoneOf(
+  tx: Tx,
+  { timeZone }: Pick<BudgetRules, 'timeZone'>,
+  { scope, subjectId }: Pick<Budget, 'scope' | 'subjectId'>,
+): Promise<string> {
+  const person = scope === 'person' ? await tx.participants.getParticipantById({ id: subjectId }) : null;
+  return timeZone(person?.handle ?? USER_ID);
+}
+
+/** The configuration has other time zones now: days end when they end there. What waits looks again. */
+export async function moveDays(
+  tx: Tx,
+  talk: BudgetTalk,
+  rules: Pick<BudgetRules, 'timeZone'>,
+  now: number,
+): Promise<void> {
+  for (const { handle: _, ...budget } of await tx.budgets.listBudgets({ now })) {
+    const timeZone = await timeZoneOf(tx, rules, budget);
+    if (budget.period !== 'day' || budget.timeZone === timeZone) continue;
+    await tx.budgets.setBudget({ ...budget, timeZone });
+    await unparkAll(tx, talk, [budget.id], now);
+  }
 }
 
 /** Nothing limits what waited for it any more. */
@@ -52,7 +78,8 @@ async function viewOf(tx: Tx, budget: Budget, now: number): Promise<BudgetView> 
   const limit = limitOf(budget, periodNumber);
   const handle = (await tx.participants.getParticipantById({ id: budget.subjectId }))?.handle ?? '';
   const waiting = (await tx.budgets.listParked({ budgetId: budget.id })).length;
-  return { ...budget, handle, limit, used, reserved: held - used, left: Math.max(0, limit - held), waiting };
+  const renewsAt = budget.period === 'day' ? periodEndOf(budget, now) : null;
+  return { ...budget, handle, limit, used, reserved: held - used, left: Math.max(0, limit - held), waiting, renewsAt };
 }
 
 async function settleWaiting(tx: Tx, talk: BudgetTalk, { id, questionId }: Budget, now: number): Promise<void> {

@@ -22,6 +22,8 @@ export interface BudgetRules {
   readonly reportsCost: (provider: string) => boolean;
   /** False for agents that are a person's own program: no default limits them. */
   readonly usesModel: (provider: string) => boolean;
+  /** Of a person, by handle. */
+  readonly timeZone: (handle: string) => string;
 }
 
 /** Why a turn cannot start or go on. */

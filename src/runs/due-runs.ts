@@ -1,5 +1,6 @@
 import type { Due } from '../core/due.ts';
-import { dayOf } from '../core/run.ts';
+import { dayEndIn } from '../core/local-times.ts';
+import type { PeopleRules } from '../core/people.ts';
 import { parkedRuns } from './budget-parking.ts';
 import { type LeaseOptions, lostLeases } from './lost-leases.ts';
 import { spentPeople } from './purse.ts';
@@ -7,19 +8,21 @@ import type { Tx } from './tx.ts';
 
 export interface DueRunsOptions extends LeaseOptions {
   readonly maxTreeRuns: number;
-  readonly runsPerDay: (handle: string) => number;
+  readonly people: PeopleRules;
   readonly pollMs: number | null;
 }
 
 /** What time alone brings to runs, in the order in which it happens. */
 export function dueRuns(options: DueRunsOptions): Due<Tx>[] {
-  const { nodeId, runsPerDay, pollMs } = options;
+  const { nodeId, people, pollMs } = options;
   /** A run that was put off may start. */
   const start: Due<Tx> = { next: (tx, now) => tx.runs.getNextStart({ nodeId, now }) };
-  /** People get new runs at midnight, UTC. */
+  /** People get new runs at midnight, each in their time zone. */
   const allowances: Due<Tx> = {
-    next: async (tx, now) =>
-      (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
+    next: async (tx, now) => {
+      const ends = (await spentPeople(tx, people, now)).map(({ handle }) => dayEndIn(people.timeZone(handle), now));
+      return ends.length > 0 ? Math.min(...ends) : null;
+    },
   };
   const poll: Due<Tx> = { next: async (_, now) => (pollMs === null ? null : now + pollMs) };
   return [lostLeases(options), parkedRuns(options.correspondence), spentTrees(options), start, allowances, poll];

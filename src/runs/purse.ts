@@ -1,7 +1,8 @@
 import type { Agent } from '../core/agent.ts';
+import { dayIn } from '../core/local-times.ts';
+import { daysAround, ofToday, type PeopleRules } from '../core/people.ts';
 import type { Run } from '../core/run.ts';
-import { dayOf } from '../core/run.ts';
-import type { DeliveryView } from '../store/store.ts';
+import type { DeliveryView, PersonRuns } from '../store/store.ts';
 import type { Tx } from './tx.ts';
 
 /** Who has runs left when a run is claimed. */
@@ -12,9 +13,9 @@ export interface Purse {
 }
 
 /** People whose runs for today are used up. */
-export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number, now: number): Promise<string[]> {
-  const runs = await tx.trees.listPersonRuns({ day: dayOf(now) });
-  return runs.filter((one) => one.runs >= runsPerDay(one.handle)).map(({ personId }) => personId);
+export async function spentPeople(tx: Tx, people: PeopleRules, now: number): Promise<PersonRuns[]> {
+  const today = ofToday(await tx.trees.listPersonRuns(daysAround(now)), people, now);
+  return today.filter(({ runs, handle }) => runs >= people.runsPerDay(handle));
 }
 
 /**
@@ -42,13 +43,14 @@ export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
 export async function chargeRun(
   tx: Tx,
   { run, agent, payerId: personId }: { readonly run: Run; readonly agent: Agent; readonly payerId: string | null },
-  runsPerDay: (handle: string) => number,
+  { runsPerDay, timeZone }: PeopleRules,
   now: number,
 ): Promise<{ readonly personId: string; readonly text: string } | null> {
   if (!personId) return null;
-  const runs = await tx.trees.chargePerson({ treeId: run.treeId, personId, day: dayOf(now) });
   const handle = (await tx.participants.getParticipantById({ id: personId }))?.handle ?? '';
+  const day = dayIn(timeZone(handle), now);
+  const runs = await tx.trees.chargePerson({ treeId: run.treeId, personId, day });
   if (runs !== runsPerDay(handle)) return null;
-  const text = `That was the last of your ${runs} runs for today ([people.${handle}] runs_per_day). ${agent.handle} and its team continue your work at 00:00 UTC.`;
+  const text = `That was the last of your ${runs} runs for today ([people.${handle}] runs_per_day). ${agent.handle} and its team continue your work at midnight (${timeZone(handle)}).`;
   return { personId, text };
 }

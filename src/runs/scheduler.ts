@@ -1,5 +1,6 @@
 import type { Agent } from '../core/agent.ts';
 import type { Due } from '../core/due.ts';
+import type { PeopleRules } from '../core/people.ts';
 import type { Run } from '../core/run.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { Store } from '../store/store.ts';
@@ -29,7 +30,7 @@ export interface SchedulerOptions {
   readonly leaseMs: number;
   readonly maxTreeRuns: number;
   /** How many runs per day the messages of a person may start. */
-  readonly runsPerDay: (handle: string) => number;
+  readonly people: PeopleRules;
   readonly maxAttempts: number;
   /** How many daemon deaths in a row set a run aside; 0: never. */
   readonly maxDeaths: number;
@@ -162,7 +163,7 @@ export class Scheduler {
   /** Claims one run and starts its turn. Returns false if no run is due. */
   async #startNext(): Promise<boolean> {
     const { store, slots, clock, nodeId, incarnation, leaseMs, maxTreeRuns, maxDeaths, boot } = this.#options;
-    const { runsPerDay, correspondence, tracer, seats, budgets, maxAttempts } = this.#options;
+    const { people, correspondence, tracer, seats, budgets, maxAttempts } = this.#options;
     const since = Date.now();
     const heldSince = this.#options.monotonic();
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
@@ -182,7 +183,7 @@ export class Scheduler {
     if (treeId === null) return false;
     const claim = await store.write(async (tx) => {
       const now = clock();
-      const spent = await spentPeople(tx, runsPerDay, now);
+      const spent = (await spentPeople(tx, people, now)).map(({ personId }) => personId);
       const run = await tx.runs.claimRun({ ...claimable(spent, now), leaseMs });
       if (!run) return null;
       const purse = { maxTreeRuns, spent };
@@ -193,7 +194,7 @@ export class Scheduler {
         return { started: null };
       }
       if (started && 'budgetId' in started) {
-        if (run.attempt === 1) await chargeRun(tx, await held(tx, run), runsPerDay, now);
+        if (run.attempt === 1) await chargeRun(tx, await held(tx, run), people, now);
         if (started.why === 'stopped') {
           await cancelRun(tx, correspondence, run.id, `${BUDGET_EXHAUSTED}: ${started.text}`, now);
           return { started: null };
@@ -215,7 +216,7 @@ export class Scheduler {
         });
       } else if (run.attempt === 1) {
         await correspondence.tellBegun(tx, run, now);
-        const last = await chargeRun(tx, started, runsPerDay, now);
+        const last = await chargeRun(tx, started, people, now);
         if (last) await correspondence.tellPayer(tx, started.agent, last.personId, last.text, now);
       }
       return { started };

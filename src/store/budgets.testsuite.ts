@@ -10,6 +10,7 @@ export function budgetOf(change: Partial<Budget> & Pick<Budget, 'subjectId' | 't
     scope: 'subtree',
     unit: 'tokens',
     period: 'day',
+    timeZone: 'Europe/Berlin',
     amount: 1_000.5,
     expiresAt: null,
     origin: 'person',

@@ -96,6 +96,7 @@ export function budgetQueries(queries: Queries, batch: BatchState): Budgets {
           treeId: p.treeId,
           unit: p.unit,
           period: p.period,
+          timeZone: p.timeZone,
           amount: p.amount,
           expiresAt: p.expiresAt,
           origin: p.origin,
@@ -109,6 +110,7 @@ export function budgetQueries(queries: Queries, batch: BatchState): Budgets {
         })
         .onConflict((conflict) =>
           conflict.column('id').doUpdateSet((eb) => ({
+            timeZone: eb.ref('excluded.timeZone'),
             amount: eb.ref('excluded.amount'),
             expiresAt: eb.ref('excluded.expiresAt'),
             origin: eb.ref('excluded.origin'),

@@ -174,10 +174,10 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       const charge = () => write((tx) => tx.trees.chargePerson({ treeId: agent.treeId, personId: 'user', day }));
       expect([await charge(), await charge()]).toEqual([1, 2]);
       expect(await used()).toBe(-1);
-      expect(await read((tx) => tx.trees.listPersonRuns({ day }))).toEqual([
-        { personId: 'user', handle: 'user', runs: 2 },
+      expect(await read((tx) => tx.trees.listPersonRuns({ from: day - 1, to: day }))).toEqual([
+        { personId: 'user', handle: 'user', day, runs: 2 },
       ]);
-      expect(await read((tx) => tx.trees.listPersonRuns({ day: day + 1 }))).toEqual([]);
+      expect(await read((tx) => tx.trees.listPersonRuns({ from: day + 1, to: day + 2 }))).toEqual([]);
     });
 
     test('in a tree with room, skips runs that only a person without runs left would pay for', async () => {

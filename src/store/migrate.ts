@@ -56,6 +56,7 @@ import { relativeReminders } from './migrations/0053-relative-reminders.ts';
 import { deletable } from './migrations/0054-deletable.ts';
 import { chunkTotals } from './migrations/0055-chunk-totals.ts';
 import { concurrentSyncs } from './migrations/0056-concurrent-syncs.ts';
+import { budgetZones } from './migrations/0057-budget-zones.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -116,6 +117,7 @@ const migrations: readonly string[] = [
   deletable,
   chunkTotals,
   concurrentSyncs,
+  budgetZones,
 ];
 
 /** The first version in which nodes register with their version. */

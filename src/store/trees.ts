@@ -19,7 +19,8 @@ export interface Trees {
   countTreeRun(p: { treeId: AgentId }): Promise<void>;
   /** A run that was counted for its tree counts for a person. Returns the person's runs of that day. */
   chargePerson(p: { treeId: AgentId; personId: ParticipantId; day: number }): Promise<number>;
-  listPersonRuns(p: { day: number }): Promise<PersonRuns[]>;
+  /** Of the days from one to another. */
+  listPersonRuns(p: { from: number; to: number }): Promise<PersonRuns[]>;
 }
 
 /**
@@ -92,12 +93,13 @@ export function treeQueries({ db, all, one, value, put, putAnd, change }: Querie
     setToldPaused: change('tree', (p: { treeId: string }) =>
       db.updateTable('trees').set({ toldPaused: true }).where('id', '=', p.treeId),
     ),
-    listPersonRuns: all((p: { day: number }) =>
+    listPersonRuns: all((p: { from: number; to: number }) =>
       db
         .selectFrom('person_runs')
         .innerJoin('participants', 'participants.id', 'person_runs.personId')
-        .select(['person_runs.personId', 'person_runs.runs', 'participants.handle'])
-        .where('person_runs.day', '=', p.day),
+        .select(['person_runs.personId', 'person_runs.day', 'person_runs.runs', 'participants.handle'])
+        .where('person_runs.day', '>=', p.from)
+        .where('person_runs.day', '<=', p.to),
     ),
   };
 }

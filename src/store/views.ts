@@ -252,6 +252,7 @@ export interface UsageFilter {
 export interface PersonRuns {
   readonly personId: ParticipantId;
   readonly handle: string;
+  readonly day: number;
   readonly runs: number;
 }
 

@@ -11,6 +11,6 @@ export const starting: StartOptions = {
     refusals: async () => () => false,
     describe: ({ provider }) => provider,
   },
-  budgets: { prices: () => null, reportsCost: () => false, usesModel: () => true },
+  budgets: { prices: () => null, reportsCost: () => false, usesModel: () => true, timeZone: () => 'UTC' },
   correspondence: messagesOfRuns,
 };

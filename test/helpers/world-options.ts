@@ -18,6 +18,8 @@ export interface WorldOptions {
   readonly maxTreeRuns?: number;
   readonly maxChainDepth?: number;
   readonly runsPerDay?: Record<string, number>;
+  /** Of people in `runsPerDay`, and of `user`. */
+  readonly timeZones?: Record<string, string>;
   readonly firstDayTokens?: number;
   readonly maxChildren?: number;
   readonly maxDepth?: number;

@@ -123,13 +123,16 @@ export async function createWorld(options: WorldOptions = {}) {
       maxAttempts: options.maxAttempts ?? 3,
       maxDeaths: options.maxDeaths ?? 3,
       leaseMs: 30_000,
-      timeZone: 'UTC',
+      timeZone: options.timeZones?.user ?? 'UTC',
       checks: [],
       quietAfterMs: options.progress?.quietMs ?? Number.POSITIVE_INFINITY,
       stalledAfterMs: options.progress?.stalledMs ?? Number.POSITIVE_INFINITY,
     },
     people: Object.fromEntries(
-      Object.entries(options.runsPerDay ?? {}).map(([handle, runsPerDay]) => [handle, { runsPerDay, budget: null }]),
+      Object.entries(options.runsPerDay ?? {}).map(([handle, runsPerDay]) => [
+        handle,
+        { runsPerDay, timeZone: options.timeZones?.[handle] ?? null, budget: null },
+      ]),
     ),
     policies,
     notify: { url: null, secret: null, ntfy: null, ntfyToken: null, includeText: false },
@@ -423,6 +426,8 @@ export async function createWorld(options: WorldOptions = {}) {
       return store.write((tx) => teamwork.setBudget(tx, wish));
     },
     budgets: () => store.read((tx) => listBudgets(tx, now)),
+    /** As at a start with the time zones of the options. */
+    moveDays: () => store.write((tx) => teamwork.moveDays(tx)),
     openQuestions: () =>
       store.read((tx) => tx.questions.listQuestions({ participantId: null, open: true, before: 2 ** 50, limit: 100 })),
     /** The owner answers a question. */

@@ -23,7 +23,7 @@ const RULES = {
   requestDeadlineMs: 60_000,
   maxChainDepth: 3,
   maxTreeRuns: 1000,
-  runsPerDay: () => 100,
+  people: { runsPerDay: () => 100, timeZone: () => 'UTC' },
 };
 const LIMITS = { maxChildren: 2, maxDepth: 5, maxAgents: 100 };
 const NODE = 'node';

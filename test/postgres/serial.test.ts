@@ -21,7 +21,7 @@ const RULES = {
   requestDeadlineMs: 60_000,
   maxChainDepth: 3,
   maxTreeRuns: 1000,
-  runsPerDay: () => 100,
+  people: { runsPerDay: () => 100, timeZone: () => 'UTC' },
 };
 /** Lead has two children from the beginning: one more may be spawned. */
 const LIMITS = { maxChildren: 3, maxDepth: 5, maxAgents: 1_000 };

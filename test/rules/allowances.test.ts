@@ -30,7 +30,7 @@ describe("a tree's cap of runs", () => {
     expect(turns).toEqual(['one', 'two']);
     expect(await used()).toBe(0);
     expect(await world.said('dm-anna-root')).toContain(
-      'system: That was the last of your 2 runs for today ([people.anna] runs_per_day). root and its team continue your work at 00:00 UTC.',
+      'system: That was the last of your 2 runs for today ([people.anna] runs_per_day). root and its team continue your work at midnight (UTC).',
     );
     // Not the owner's, whose message still counts as before.
     await world.ask('root', 'from the owner');
@@ -94,6 +94,28 @@ describe("a tree's cap of runs", () => {
     await world.settle();
     expect(await used()).toBe(1);
     expect(turns).toEqual(['a']);
+  });
+
+  test('of a person begins again at midnight where they live', async () => {
+    const zones = { anna: 'Asia/Tokyo', ben: 'America/New_York' };
+    const { world, turns, anna } = await createCounter({
+      maxTreeRuns: 1,
+      runsPerDay: { anna: 1, ben: 1 },
+      timeZones: zones,
+    });
+    const people = { anna, ben: await world.person('ben') };
+    const askBoth = async (hour: string) => {
+      for (const [name, person] of Object.entries(people)) {
+        await person.ask('root', `${hour} ${name}`).catch(() => null);
+        await world.settle();
+      }
+    };
+    // 08:00 UTC is 17:00 in Tokyo and 03:00 in New York; at 16:00 UTC it is tomorrow in Tokyo only.
+    for (const hour of ['08', '16', '00', '08']) {
+      await askBoth(hour);
+      await world.pass(8 * 3_600_000);
+    }
+    expect(turns).toEqual(['08 anna', '08 ben', '16 anna', '08 ben']);
   });
 
   test('of a channel is charged to the author of a post', async () => {

@@ -296,6 +296,76 @@ describe('a budget', () => {
     expect(await world.openQuestions()).toEqual([]);
   });
 
+  test('per day begins again when the day of the owner does, also on a day of 23 hours', async () => {
+    const world = await createWorld({ timeZones: { user: 'Europe/Berlin' } });
+    const begun: string[] = [];
+    await world.create('x');
+    world.behave('x', () => {
+      begun.push(new Date(world.clock()).toISOString());
+      return 'done';
+    });
+    await world.pass(Date.parse('2027-03-27T23:00:00Z') - world.clock());
+    await world.budget('agent', 'x', 'runs', 1, 'day');
+    expect(await world.budgets()).toMatchObject([
+      { timeZone: 'Europe/Berlin', renewsAt: Date.parse('2027-03-28T22:00:00Z') },
+    ]);
+    for (const text of ['one', 'two']) await world.ask('x', text);
+    await world.settle();
+    await world.pass(22 * 3_600_000);
+    await world.settle();
+    expect(begun).toEqual(['2027-03-27T23:00:00.000Z']);
+    expect(await numbers(world)).toEqual([{ used: 1, reserved: 0, waiting: 1 }]);
+    await world.pass(3_600_000);
+    await world.settle();
+    expect(begun).toEqual(['2027-03-27T23:00:00.000Z', '2027-03-28T22:00:00.000Z']);
+  });
+
+  test('of a person has the days of that person; a reservation belongs to the day it was made', async () => {
+    const world = await createWorld({ runsPerDay: { anna: 100 }, timeZones: { anna: 'Asia/Tokyo' } });
+    await world.create('x');
+    const anna = await world.person('anna');
+    await world.budget('person', 'anna', 'tokens', 100_000, 'day');
+    const isOver = Promise.withResolvers<void>();
+    world.behave('x', async (turn) => {
+      await isOver.promise;
+      await use(turn, 70_000);
+      return 'done';
+    });
+    // It is 17:00 in Tokyo.
+    await world.pass(6.5 * 3_600_000);
+    await anna.ask('x', 'late');
+    await world.tick();
+    expect(await numbers(world)).toEqual([{ used: 0, reserved: 50_000, waiting: 0 }]);
+    await world.pass(3_600_000);
+    expect(await numbers(world)).toEqual([{ used: 0, reserved: 0, waiting: 0 }]);
+    isOver.resolve();
+    await world.settle();
+    expect(await numbers(world)).toEqual([{ used: 0, reserved: 0, waiting: 0 }]);
+    await world.setClock(-3_600_000);
+    expect(await numbers(world)).toEqual([{ used: 70_000, reserved: 0, waiting: 0 }]);
+  });
+
+  test('gets the time zone of the configuration at a start, and what waits looks again', async () => {
+    const world = await createWorld();
+    await world.create('x');
+    await world.budget('agent', 'x', 'runs', 1, 'day');
+    await world.pass(10 * 3_600_000);
+    for (const text of ['one', 'two']) await world.ask('x', text);
+    await world.settle();
+    expect(await world.budgets()).toMatchObject([{ used: 1, waiting: 1, timeZone: 'UTC' }]);
+    const [{ id } = { id: '' }] = await world.budgets();
+    // As the row of an owner who lived in Tokyo, where it is already tomorrow.
+    await world.store.write(async (tx) => {
+      const row = await tx.budgets.getBudget({ id });
+      if (row) await tx.budgets.setBudget({ ...row, timeZone: 'Asia/Tokyo' });
+    });
+    expect(await world.budgets()).toMatchObject([{ used: 0, waiting: 1 }]);
+    await world.moveDays();
+    expect(await world.budgets()).toMatchObject([{ used: 1, waiting: 0, timeZone: 'UTC' }]);
+    await world.settle();
+    expect(await world.budgets()).toMatchObject([{ used: 1, waiting: 1, timeZone: 'UTC' }]);
+  });
+
   test('of a person counts what their messages start, in every tree', async () => {
     const world = await createWorld();
     await world.create('x');

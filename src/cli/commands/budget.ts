@@ -27,7 +27,7 @@ type SetOptions = GlobalOptions & {
 function setCommand(context: Context): Command {
   return new Command('set')
     .description(
-      'Set limits for an agent and all below it, per day (UTC). When one is used up, turns stop and you are asked.',
+      'Set limits for an agent and all below it, per day. When one is used up, turns stop and you are asked.',
     )
     .argument('<ref>', 'the agent; with --person the handle of a person, "user" is you')
     .option('--tokens <count>', 'tokens')

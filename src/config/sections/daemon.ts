@@ -1,15 +1,7 @@
 import * as z from 'zod';
-import { checkTimeZone, ownTimeZone } from '../../core/local-times.ts';
+import { ownTimeZone } from '../../core/local-times.ts';
 import { duration } from '../duration.ts';
-import { count, maybe, oneLine, table, text } from '../fields.ts';
-
-function isTimeZone(name: string, context: { addIssue(problem: string): void }): void {
-  try {
-    checkTimeZone(name);
-  } catch (error) {
-    context.addIssue((error as Error).message);
-  }
-}
+import { count, maybe, oneLine, table, text, timeZone } from '../fields.ts';
 
 export const daemon = table({
   slots: count({ fallback: 4, min: 1, max: 1_000 }),
@@ -19,7 +11,7 @@ export const daemon = table({
   question_deadline: duration({ fallback: '7d', min: '100ms', max: '365d' }),
   max_attempts: count({ fallback: 3, min: 1, max: 100 }),
   max_deaths: count({ fallback: 3, min: 0, max: 100 }),
-  time_zone: text.superRefine(isTimeZone).prefault(ownTimeZone),
+  time_zone: timeZone.prefault(ownTimeZone),
   quiet_after: duration({ fallback: '2m', min: '1s', max: '7d' }),
   stalled_after: duration({ fallback: '15m', min: '1s', max: '7d' }),
   checks: z.array(oneLine.min(1)).default([]),

@@ -64,6 +64,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0054-deletable.ts': '2811da2edc60a5b7',
   '0055-chunk-totals.ts': 'e230d94c33b1e57c',
   '0056-concurrent-syncs.ts': '70caef8d541c60c8',
+  '0057-budget-zones.ts': '38fd0090652d4fa4',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {

@@ -70,7 +70,7 @@ function Row({ budget }: { readonly budget: Budget }) {
         {waiting > 0
           ? `${plural(waiting, 'turn waits', 'turns wait')} for it. `
           : 'At 100 % turns wait, and you are asked. '}
-        {period === 'day' && `Begins again at ${showClock(nextDay())}. `}
+        {budget.renewsAt && `Begins again at ${showClock(budget.renewsAt)}. `}
         {budget.expiresAt &&
           `Ends ${showClock(budget.expiresAt)}, in ${showWait(Date.parse(budget.expiresAt) - Date.now())}. `}
         {questionId && part >= 1 && <a href={href('needs-me', questionId)}>Decide</a>}
@@ -87,9 +87,4 @@ function show(unit: Budget['unit'], amount: number): string {
   if (unit === 'usd') return showCost(amount);
   if (unit === 'seconds') return showWait(amount * 1000);
   return unit === 'tokens' ? `${showCount(amount)} tokens` : plural(amount, 'run');
-}
-
-/** Days of budgets are in UTC. */
-function nextDay(): number {
-  return (Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000;
 }
