@@ -41,6 +41,29 @@ describe('a socket', () => {
     await until('the socket is gone', () => !existsSync(path));
   });
 
+  test('is found by the next turn, whatever a turn without a sandbox made of the file that names it', async () => {
+    await using daemon = await startDaemon();
+    const program = daemon.program(
+      'spoiler',
+      `async ({ mcpConfig, messages }) => {
+      const { execFileSync } = await import('node:child_process');
+      const { readFileSync, rmSync, writeFileSync } = await import('node:fs');
+      const found = JSON.parse(readFileSync(mcpConfig, 'utf8')).mcpServers.substrat.env.SUBSTRAT_SOCKET;
+      const [{ text }] = messages;
+      if (text === 'Block.' || text === 'Remove.') rmSync(mcpConfig);
+      if (text === 'Block.') execFileSync('mkfifo', [mcpConfig]);
+      if (text === 'Write.') writeFileSync(mcpConfig, '{"mcpServers":{}}');
+      return found;
+    }`,
+    );
+    const { id } = await daemon.client.createAgent({ name: 'solo', program });
+    const path = join(daemon.home, 'agents', id, 'agent.sock');
+    for (const text of ['Write.', 'Block.', 'Remove.', 'Look.']) {
+      const { messageId } = await daemon.client.sendMessage('solo', { text });
+      expect((await daemon.client.awaitReply(messageId, 20))?.text).toBe(path);
+    }
+  });
+
   test('of an ended turn serves no process that the turn left behind, and neither does that of the next turn', async () => {
     await using daemon = await startDaemon({ members: { boss: {} } });
     const program = daemon.program(

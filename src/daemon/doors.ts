@@ -4,10 +4,11 @@ import type { Agent } from '../core/agent.ts';
 import type { BoundTool } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
+import { readRegularText } from '../core/regular-file.ts';
 import { under } from '../core/tracing.ts';
 import { createHttpBridge } from '../mcp/http-bridge.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
-import { endRun } from '../providers/process.ts';
+import { endRun, Unrelated } from '../providers/process.ts';
 import { type ActiveAttempt, scopeNow } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
@@ -48,6 +49,7 @@ export class AgentDoors {
   readonly #leaving = new Set<Promise<void>>();
   /** Agents whose socket this daemon has opened. */
   readonly #open = new Set<string>();
+  readonly #unrelated = new Unrelated();
 
   constructor(options: DoorOptions) {
     this.#options = options;
@@ -104,7 +106,7 @@ export class AgentDoors {
         watched.close();
         await Promise.all([socket.close(), ...confined.map((wrapped) => wrapped.release())]);
         // A sandbox kills everything in it. Without one, a process may have left the process group.
-        if (sandbox.mode === 'none') await endRun(attempt.runId);
+        if (sandbox.mode === 'none') await endRun(attempt.runId, this.#unrelated);
       },
     };
   };
@@ -244,6 +246,19 @@ export class AgentDoors {
         },
       },
     };
-    writeFileSync(home.mcpConfig(agent.id), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+    const [path, text] = [home.mcpConfig(agent.id), `${JSON.stringify(config, null, 2)}\n`];
+    if (isSame(path, text)) return;
+    // Without a sandbox, an agent can replace it with something that blocks or leads elsewhere.
+    rmSync(path, { force: true, recursive: true });
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  }
+}
+
+/** Reading a file takes a fraction of the time to truncate and write it. */
+function isSame(path: string, text: string): boolean {
+  try {
+    return readRegularText(path, { maxBytes: text.length * 2, links: 'refuse' }) === text;
+  } catch {
+    return false;
   }
 }

@@ -4,6 +4,11 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 /** Yields to the event loop after this many processes: about a millisecond. */
 const AT_ONCE = 50;
+const PATIENCE_MS = 2_000;
+const REMEMBERED_MS = 1_000;
+/** The environment of a process that has just started may still be empty. */
+const ENOUGH_LOOKS = 2;
+const RUN_ID = 'SUBSTRAT_RUN_ID=';
 
 /** A process group as stored before the program gets its first input. */
 export interface ProcessGroup {
@@ -35,21 +40,48 @@ export async function endProcessGroup({ pid, startedAt, runId }: Survivor): Prom
  * Kills the processes with the run's id in their environment, in any session, with their groups. A process that
  * changed its environment is not found. Linux only. Returns whether there was something to kill.
  */
-export async function endRun(runId: string, patienceMs = 2_000): Promise<boolean> {
-  const deadline = Date.now() + patienceMs;
+export async function endRun(runId: string, unrelated = new Unrelated()): Promise<boolean> {
+  const deadline = Date.now() + PATIENCE_MS;
   let found = false;
   // Repeated, because a process may have started others meanwhile.
-  for (let groups = await groupsOf(runId); groups.length > 0; groups = await groupsOf(runId)) {
+  for (;;) {
+    const groups = await groupsOf(runId, unrelated);
+    if (groups.length === 0) return found;
     found = true;
     await Promise.all(groups.map((group) => killGroup(group)));
-    if (Date.now() > deadline) break;
+    if (Date.now() > deadline) return found;
   }
-  return found;
+}
+
+/**
+ * The processes that belong to no run, so that the end of each run does not read the environment of every process on
+ * the machine. Remembered for a second: until then the kernel does not use a pid again, because it takes all others
+ * first.
+ */
+export class Unrelated {
+  readonly #looks = new Map<number, number>();
+  #since = Number.NEGATIVE_INFINITY;
+
+  has(pid: number): boolean {
+    return (this.#looks.get(pid) ?? 0) >= ENOUGH_LOOKS;
+  }
+
+  /** The process was looked at, and its environment has no run or cannot be read. */
+  add(pid: number): void {
+    this.#looks.set(pid, (this.#looks.get(pid) ?? 0) + 1);
+  }
+
+  /** Called before each look at all processes. */
+  forgetOld(): void {
+    if (performance.now() - this.#since < REMEMBERED_MS) return;
+    this.#looks.clear();
+    this.#since = performance.now();
+  }
 }
 
 /** Sends SIGKILL to the group until it is dead. Bounded, because a process can be in uninterruptible sleep. */
-export async function killGroup(pid: number, patienceMs = 2_000): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+export async function killGroup(pid: number): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
   for (let wait = 1; isGroupAlive(pid) && performance.now() < deadline; wait = Math.min(50, wait * 2)) {
     signalGroup(pid, 'SIGKILL');
     await sleep(wait);
@@ -79,13 +111,17 @@ export function processStartTime(pid: number): string | null {
 }
 
 /** Excludes the daemon's own group. */
-async function groupsOf(runId: string): Promise<number[]> {
+async function groupsOf(runId: string, unrelated: Unrelated): Promise<number[]> {
   if (process.platform !== 'linux') return [];
   const groups = new Set<number>();
-  for (const [index, pid] of allProcesses().entries()) {
+  unrelated.forgetOld();
+  const looked = allProcesses().filter((pid) => !unrelated.has(pid));
+  for (const [index, pid] of looked.entries()) {
     // A machine can have thousands of processes.
     if (index % AT_ONCE === AT_ONCE - 1) await nextTurn();
-    if (!isOfRun(pid, runId)) continue;
+    const run = runOf(pid);
+    if (run === null) unrelated.add(pid);
+    if (run !== runId) continue;
     const group = readStat(pid)?.group;
     if (group) groups.add(group);
   }
@@ -93,8 +129,12 @@ async function groupsOf(runId: string): Promise<number[]> {
   return [...groups];
 }
 
-function isOfRun(pid: number, runId: string): boolean {
-  return read(`/proc/${pid}/environ`)?.split('\0').includes(`SUBSTRAT_RUN_ID=${runId}`) === true;
+/** The run that a process belongs to by its environment. */
+function runOf(pid: number): string | null {
+  const environment = read(`/proc/${pid}/environ`);
+  if (!environment?.includes(RUN_ID)) return null;
+  const variable = environment.split('\0').find((one) => one.startsWith(RUN_ID));
+  return variable?.slice(RUN_ID.length) ?? null;
 }
 
 /** Zombies do not count: if pid 1 does not reap them, as in many containers, they stay forever. */

@@ -12,7 +12,7 @@ import { tail, untilSilent } from './pipes.ts';
 import { killGroup, type ProcessGroup, processStartTime, signalGroup } from './process-group.ts';
 import type { ProviderEvent } from './provider.ts';
 
-export { endProcessGroup, endRun } from './process-group.ts';
+export { endProcessGroup, endRun, Unrelated } from './process-group.ts';
 
 export interface ProcessOptions {
   readonly command: Command;
