@@ -70,6 +70,43 @@ export function testCommits(kit: StoreKit): void {
       expect(kept).toEqual([true, false, true, false, true]);
     });
 
+    test('of serial writers executes them again when one fails, and apart from each other for a while', async () => {
+      if (!serial()) return;
+      const executed: string[] = [];
+      const round = async (names: readonly string[]) => {
+        executed.length = 0;
+        const before = await lastEvent();
+        const writer = (name: string) =>
+          write(async (tx) => {
+            executed.push(name);
+            await append(tx, name);
+            if (name === 'bad') throw new RangeError(name);
+          });
+        await Promise.allSettled(names.map(writer));
+        expect(await namesAfter(before)).toEqual(names.filter((name) => name !== 'bad'));
+        return executed.join(' ');
+      };
+      // Whatever failed before is forgotten after some batches.
+      for (let n = 0; n < 20; n += 1) await round(['a', 'b']);
+      expect(await round(['a', 'b', 'c'])).toBe('a b c');
+      expect(await round(['a', 'bad', 'c'])).toBe('a bad a bad c');
+      expect(await round(['a', 'bad', 'c'])).toBe('a bad c');
+      for (let n = 0; n < 20; n += 1) await round(['a', 'b']);
+      expect(await round(['a', 'bad', 'c'])).toBe('a bad a bad c');
+    });
+
+    test('of another store is seen by the next writer', async () => {
+      const { id } = await write((tx) => addAgent(tx));
+      const other = await openAnother();
+      const pausedFor = (store: Pick<Store, 'write'>) =>
+        store.write(async (tx) => (await tx.agents.getAgent({ id }))?.pausedAt ?? null);
+      expect([await pausedFor(kit), await pausedFor(kit)]).toEqual([null, null]);
+      if (shared) await other.write((tx) => tx.agents.setPaused({ id, at: 7, reason: null }));
+      expect(await pausedFor(kit)).toBe(shared ? 7 : null);
+      await write((tx) => tx.agents.setPaused({ id, at: 8, reason: null }));
+      expect(await pausedFor(kit)).toBe(8);
+    });
+
     test('loses only the writer that violates a constraint', async () => {
       const before = await lastEvent();
       const breaking = write(async (tx) => {

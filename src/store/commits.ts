@@ -30,10 +30,13 @@ type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: f
  */
 const MAX_BATCH = 256;
 const MAX_BATCH_MS = 2_000;
+/** How many batches use savepoints after one failed without: where one writer failed, others are likely to. */
+const CAREFUL_BATCHES = 16;
 
 /**
- * Group commit: writers that arrive together share one commit. Each runs in its own savepoint, so that a failing one
- * does not affect the others, and each resolves only after the commit.
+ * Group commit: writers that arrive together share one commit, and each resolves only after it. If one fails, all are
+ * executed again, each in its own savepoint, so that it does not affect the others. A savepoint copies every page that
+ * its writer changes.
  */
 export class SharedCommits {
   readonly #connection: WriteConnection;
@@ -42,6 +45,7 @@ export class SharedCommits {
   readonly #waiting: Writer[] = [];
   #running: Promise<void> | null = null;
   #closed = false;
+  #careful = 0;
   commits = 0;
 
   constructor(connection: WriteConnection, onCommit: (change: Change) => void, maxBatchMs = MAX_BATCH_MS) {
@@ -114,19 +118,34 @@ export class SharedCommits {
     succeed(batch);
   }
 
-  /** Runs as many writers as there is time for. */
   async #each(writers: readonly Writer[]): Promise<Outcome[]> {
+    if (this.#careful > 0) this.#careful -= 1;
+    else {
+      const outcomes = await this.#inOrder(writers, false);
+      if (outcomes.at(-1)?.ok) return outcomes;
+      this.#careful = CAREFUL_BATCHES;
+      await this.#startAgain();
+      const { batch, tx } = this.#connection;
+      // Another process may have written in between.
+      Object.assign(batch, { seq: await tx.events.getEventCounter(), runnable: false });
+    }
+    return this.#inOrder(writers, true);
+  }
+
+  /** Runs as many writers as there is time for; without savepoints, until one fails. */
+  async #inOrder(writers: readonly Writer[], apart: boolean): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     const begun = performance.now();
     for (const writer of writers) {
       if (performance.now() - begun > this.#maxBatchMs) break;
-      await this.#sql('savepoint writer');
+      if (apart) await this.#sql('savepoint writer');
       const outcome = await this.#attempt(writer);
       // A full disk or a lost connection ends the whole transaction, not only this writer's part.
       if (!outcome.ok && !this.#connection.inTransaction()) throw outcome.error;
-      if (!outcome.ok) await this.#sql('rollback to savepoint writer');
-      await this.#sql('release savepoint writer');
       outcomes.push(outcome);
+      if (!apart && !outcome.ok) break;
+      if (!outcome.ok) await this.#sql('rollback to savepoint writer');
+      if (apart) await this.#sql('release savepoint writer');
     }
     return outcomes;
   }
@@ -136,9 +155,13 @@ export class SharedCommits {
     const outcome = await this.#attempt(writer);
     if (outcome.ok) return outcome;
     if (!this.#connection.inTransaction()) throw outcome.error;
+    await this.#startAgain();
+    return outcome;
+  }
+
+  async #startAgain(): Promise<void> {
     await this.#connection.rollback();
     await this.#connection.begin();
-    return outcome;
   }
 
   async #attempt(writer: Writer): Promise<Outcome> {

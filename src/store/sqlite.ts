@@ -25,7 +25,7 @@ export interface SqliteOptions {
 /** `path` is a file, or `:memory:`. */
 export async function openSqlite(path: string, options: SqliteOptions): Promise<Store> {
   const database = openDatabase(path);
-  const execute = remembered(executor(database));
+  const execute = remembered(executor(database), versions(database));
   const batch: BatchState = { seq: 0, events: 0, runnable: false };
   let file: StoreFile | null = null;
   const connection: WriteConnection = {
@@ -161,6 +161,15 @@ function preparer(database: Database.Database): (sql: string) => Database.Statem
       statements.set(sql, statement);
     }
     return statement;
+  };
+}
+
+/** Changes with every commit of another connection. */
+function versions(database: Database.Database): () => unknown {
+  let version: Database.Statement | null = null;
+  return () => {
+    version ??= database.prepare('pragma data_version').pluck();
+    return version.get();
   };
 }
 
