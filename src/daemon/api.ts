@@ -1,10 +1,10 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withSecrets } from '../config/secrets.ts';
 import { storeName } from '../config/store-name.ts';
 import { describeLimits } from '../core/machine-limits.ts';
 import type { PassageMeaning } from '../core/memory.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
+import { removeTree } from '../core/remove-tree.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { Api, KnowledgeDoor } from '../http/api.ts';
 import { deleteAgent } from '../messaging/deletion.ts';
@@ -161,7 +161,7 @@ export function createApi(parts: ApiParts): Api {
         for (const { id } of family) await teamwork.scheduler.settled(id);
         await tidying.close();
         const here = family.filter(({ nodeId }) => nodeId === home.nodeId);
-        for (const { id } of here) await rm(home.agentDirectory(id), { recursive: true, force: true });
+        for (const { id } of here) await removeTree(home.agentDirectory(id));
       }
       return store.write((tx) => deleteAgent(tx, agentId, clock()));
     },

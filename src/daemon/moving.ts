@@ -1,8 +1,8 @@
-import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import { namesIn } from '../core/names-in.ts';
 import type { NodeRecord } from '../core/node.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { sessionKeyOf } from '../core/session.ts';
@@ -164,7 +164,7 @@ async function settle(tx: Tx, group: readonly Agent[], { from, to, keep, now }: 
 
 function isEmpty(directory: string): boolean {
   try {
-    return readdirSync(directory).length === 0;
+    return namesIn(directory, 0).length === 0;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }

@@ -1,9 +1,9 @@
 import { existsSync, renameSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Agent } from '../core/agent.ts';
 import type { NodeRecord } from '../core/node.ts';
 import { isPushed, isShared, portabilityOf } from '../core/portable.ts';
+import { removeTree } from '../core/remove-tree.ts';
 import { seated } from '../core/seat.ts';
 import { type Session, type SessionKey, sessionKeyOf } from '../core/session.ts';
 import type { Wip } from '../core/wip.ts';
@@ -129,7 +129,7 @@ async function takeGroup(taking: Taking, from: ShownNode, group: Group): Promise
 async function restoreHome({ store, home, log }: Taking, { id, handle }: Agent): Promise<Session[]> {
   const restored: Session[] = [];
   const fresh = join(home.agentDirectory(id), 'home.new');
-  await rm(fresh, { recursive: true, force: true });
+  await removeTree(fresh);
   writeSession(fresh, []);
   for (const session of await store.read((tx) => tx.sessions.listSessions({ agentId: id }))) {
     if (session.snapshot === null) continue;
@@ -140,7 +140,7 @@ async function restoreHome({ store, home, log }: Taking, { id, handle }: Agent):
       log.warn({ agent: handle, error: (error as Error).message }, 'a session cannot be resumed');
     }
   }
-  await rm(home.agentHome(id), { recursive: true, force: true });
+  await removeTree(home.agentHome(id));
   renameSync(fresh, home.agentHome(id));
   return restored;
 }

@@ -68,7 +68,7 @@ export interface CliProgram {
   /** Its files are in the workspace: without a sandbox, its agents in one workspace take turns. */
   readonly filesInWorkspace: boolean;
   /** Writes the files that it reads in a turn; returns how to restore the previous ones. */
-  files(turn: Turn): () => void;
+  files(turn: Turn): (() => void) | Promise<() => void>;
   /** Additional environment variables; the configuration may override them. */
   env(turn: Turn): Variables;
   /** What it needs in a sandbox. */
@@ -120,7 +120,7 @@ export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
     if (!leave) return yield { type: 'error', kind: 'cancelled', message: 'The turn was cancelled.' };
     let putBack = () => {};
     try {
-      putBack = cli.files(turn);
+      putBack = await cli.files(turn);
       await checkTools(options, cli, turn);
       yield* converse(options, cli, turn);
     } catch (error) {

@@ -1,66 +1,73 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
+import { namesIn } from '../core/names-in.ts';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const MAX_BYTES = 10 * 1024 * 1024;
 const MAX_FILES = 2_000;
+/** Directories and links count, too: looking at them takes time. */
+const MAX_ENTRIES = 2 * MAX_FILES;
 const MAX_DEPTH = 16;
 
 /**
  * Copies the regular files and directories of a tree that others may be changing. Symlinks are skipped, and none is
- * followed even if one replaces a directory meanwhile: each directory is held open while it is read.
+ * followed even if one replaces a directory meanwhile: each directory is held open while it is read. One entry at a time:
+ * the tree may be as large as the limits.
  */
-export function copyTree(from: string, to: string): void {
-  const left = { bytes: MAX_BYTES, files: MAX_FILES };
+export async function copyTree(from: string, to: string): Promise<void> {
+  const left = { bytes: MAX_BYTES, files: MAX_FILES, entries: MAX_ENTRIES };
   const tooLarge = () => new SubstratError('too_large', `${from} has more than ${MAX_FILES} files or 10 MiB.`);
 
-  function copyDirectory(source: string, target: string, depth: number): void {
-    if (depth > MAX_DEPTH) throw tooLarge();
-    const held = openSync(source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  async function copyDirectory(held: FileHandle, target: string, depth: number): Promise<void> {
+    await mkdir(target, { recursive: true, mode: 0o700 });
+    const here = `/proc/self/fd/${held.fd}`;
+    const names = namesIn(here, left.entries);
+    left.entries -= names.length;
+    if (depth > MAX_DEPTH || left.entries < 0) throw tooLarge();
+    for (const name of names) await copyEntry(join(here, name), join(target, name), depth);
+  }
+
+  async function copyEntry(source: string, target: string, depth: number): Promise<void> {
+    const held = await tryOpen(source);
+    if (!held) return;
     try {
-      mkdirSync(target, { recursive: true, mode: 0o700 });
-      const here = `/proc/self/fd/${held}`;
-      for (const entry of readdirSync(here, { withFileTypes: true })) {
-        const [inner, copy] = [join(here, entry.name), join(target, entry.name)];
-        if (entry.isDirectory()) skipGone(() => copyDirectory(inner, copy, depth + 1));
-        else if (entry.isFile()) skipGone(() => copyFile(inner, copy));
-      }
+      const stats = await held.stat();
+      if (stats.isDirectory()) await copyDirectory(held, target, depth + 1);
+      if (stats.isFile()) await copyFile(held, target, stats.mode);
     } finally {
-      closeSync(held);
+      await held.close();
     }
   }
 
-  function copyFile(source: string, target: string): void {
-    const held = openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    try {
-      const { mode, size } = fstatSync(held);
-      left.bytes -= size;
-      left.files -= 1;
-      if (left.bytes < 0 || left.files < 0) throw tooLarge();
-      writeFileSync(target, readFileSync(held), { mode: 0o600 | (mode & 0o100) });
-    } finally {
-      closeSync(held);
+  async function copyFile(held: FileHandle, target: string, mode: number): Promise<void> {
+    // It may grow while it is read.
+    const buffer = Buffer.alloc(Math.min((await held.stat()).size, left.bytes) + 1);
+    let size = 0;
+    for (let read = -1; read !== 0 && size < buffer.length; size += read) {
+      read = (await held.read(buffer, size, buffer.length - size)).bytesRead;
     }
+    left.bytes -= size;
+    left.files -= 1;
+    if (left.bytes < 0 || left.files < 0) throw tooLarge();
+    await writeFile(target, buffer.subarray(0, size), { mode: 0o600 | (mode & 0o100) });
   }
 
-  copyDirectory(from, to, 0);
+  const held = await open(from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    await copyDirectory(held, to, 0);
+  } finally {
+    await held.close();
+  }
 }
 
-/** Skips a file that has been deleted or replaced by a symlink since it was listed. */
-function skipGone(copy: () => void): void {
+/** Null for a symlink, a socket, and what has been deleted since it was listed. */
+async function tryOpen(path: string): Promise<FileHandle | null> {
   try {
-    copy();
+    return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    if (!['ENOENT', 'ELOOP', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (['ENOENT', 'ELOOP', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
   }
 }

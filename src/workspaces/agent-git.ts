@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bind, Command } from '../core/command.ts';
+import { removeTree } from '../core/remove-tree.ts';
 import { type RunLimits, type RunResult, runConfined } from '../sandbox/run.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
@@ -54,7 +54,7 @@ export function createAgentGit(sandbox: Sandbox): AgentGit {
       return await runIn(sandbox, scratch, place, job);
     } finally {
       // Not at once: git's filters, which are the agent's, may have left any number of files.
-      await rm(scratch, { recursive: true, force: true });
+      await removeTree(scratch);
       const next = waiting.shift();
       if (next) next();
       else running -= 1;
@@ -94,6 +94,6 @@ async function removeOld(agentDirectory: string): Promise<void> {
   mkdirSync(agentDirectory, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(agentDirectory)) {
     if (!name.startsWith('git-') || name.startsWith(`git-${born}`)) continue;
-    await rm(join(agentDirectory, name), { recursive: true, force: true });
+    await removeTree(join(agentDirectory, name));
   }
 }

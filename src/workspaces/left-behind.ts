@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { removeTree } from '../core/remove-tree.ts';
 import type { Wip } from '../core/wip.ts';
 import type { Store } from '../store/store.ts';
 import type { WorkspaceRules } from './access.ts';
@@ -23,8 +23,7 @@ export async function clearLeftBehind(store: Store, rules: WorkspaceRules, now: 
   );
   for (const name of names) {
     const since = LEFT.exec(name)?.[1];
-    if (since !== undefined && now - Number(since) > KEEP_MS)
-      await rm(join(root, name), { recursive: true, force: true });
+    if (since !== undefined && now - Number(since) > KEEP_MS) await removeTree(join(root, name));
   }
   const ours = Map.groupBy(
     names.filter((name) => NAME.test(name)),

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
+import { removeTree } from '../core/remove-tree.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { Store, WorkspaceView } from '../store/store.ts';
 import { type Caller, findOwnWorkspace, type WorkspaceRules } from './access.ts';
@@ -62,7 +62,7 @@ async function removeMade(rules: WorkspaceRules, { id, path }: Workspace): Promi
   const there = existsSync(dirname(own)) ? readdirSync(dirname(own)) : [];
   const beside = there.filter((name) => name === id || name.startsWith(`${id}.`));
   const all = [...beside.map((name) => join(dirname(own), name)), ...(isInside(rules.home, path) ? [path] : [])];
-  for (const directory of new Set(all)) await rm(directory, { recursive: true, force: true });
+  for (const directory of new Set(all)) await removeTree(directory);
 }
 
 async function refuseUsed(tx: Tx, rules: WorkspaceRules, workspace: WorkspaceView): Promise<void> {

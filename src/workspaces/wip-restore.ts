@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { SubstratError } from '../core/errors.ts';
+import { removeTree } from '../core/remove-tree.ts';
 import { type Wip, wipRef } from '../core/wip.ts';
 import type { AgentGit } from './agent-git.ts';
 import { openOwn, ownGit, ownGitText, withoutLogins } from './own-git.ts';
@@ -78,14 +79,14 @@ export async function restoreWork(restoring: Restoring, directory: string, wip: 
 async function fill(restoring: Restoring, directory: string, { head, branch, source }: Start): Promise<void> {
   const { git, repository, agentDirectory } = restoring;
   const fresh = `${directory}.new`;
-  rmSync(fresh, { recursive: true, force: true });
+  await removeTree(fresh);
   mkdirSync(fresh, { recursive: true, mode: 0o700 });
   const own = { source: repository, target: repository, mode: 'ro' as const };
   const place = { root: fresh, directory: fresh, agentDirectory, binds: [own] };
   const args = [repository, head ?? '', branch ?? '', source];
   const result = await git(place, { script: SCRIPT, args, mode: 'rw', limits: LIMITS });
   if (result.exitCode !== 0) {
-    rmSync(fresh, { recursive: true, force: true });
+    await removeTree(fresh);
     throw new SubstratError('conflict', `The files could not be checked out: ${result.stderr.trim().slice(0, 400)}`);
   }
   if (existsSync(directory)) throw new SubstratError('conflict', `${directory} exists already.`);

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
+import { removeTree } from '../core/remove-tree.ts';
 import { cleanText } from '../core/text.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { WorkspaceRules } from './access.ts';
@@ -99,8 +99,8 @@ export async function removeWorktree(rules: WorkspaceRules, worktree: Worktree):
 
 /** Removes the files and the worktree's entry in the repository, as `git worktree remove` does. No link is followed. */
 async function discard({ id, path, repository }: Worktree): Promise<void> {
-  await rm(path, { recursive: true, force: true });
-  await rm(join(repository as string, 'worktrees', id), { recursive: true, force: true });
+  await removeTree(path);
+  await removeTree(join(repository as string, 'worktrees', id));
 }
 
 function cannotTell(path: string, why: string): SubstratError {

@@ -340,6 +340,9 @@ describe('cursorAgent()', () => {
       writeFileSync(inWorkspace('large'), Buffer.alloc(11 * 1024 * 1024));
       const error = { type: 'error', kind: 'invalid_request', message: expect.stringContaining('10 MiB') };
       expect(await run({}, { confined: true })).toEqual([error]);
+      rmSync(inWorkspace('large'));
+      for (let n = 0; n <= 4_000; n += 1) symlinkSync('nowhere', inWorkspace(`link-${n}`));
+      expect(await run({}, { confined: true })).toEqual([error]);
     });
   });
 

@@ -45,7 +45,7 @@ export function cursorAgent(options: CursorAgentOptions): Provider {
   });
 }
 
-function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
+async function placeFiles(options: CursorAgentOptions, turn: Turn): Promise<() => void> {
   const { workspace, instructions, prompt, launch } = turn;
   const longPrompt = isLong(prompt) ? prompt : null;
   const permissions = permissionSources(options, turn);
@@ -62,7 +62,7 @@ function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
     return lendCursorFiles(files);
   }
   prepareHome(turn, { ...options.env, ...options.extraEnv });
-  buildCursorDirectory(files, cursorDirectory(turn));
+  await buildCursorDirectory(files, cursorDirectory(turn));
   return () => {};
 }
 

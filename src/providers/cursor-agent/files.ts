@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { SubstratError } from '../../core/errors.ts';
 import { parseBounded } from '../../core/json-bounds.ts';
 import { readRegularText, UnreadableFile } from '../../core/regular-file.ts';
+import { removeTree } from '../../core/remove-tree.ts';
 import { copyTree } from '../tree-copy.ts';
 import { type PermissionSource, type Permissions, permissionsOf } from './permissions.ts';
 
@@ -33,11 +34,11 @@ const config = z.looseObject({ mcpServers: servers.default({}) });
  * Builds the directory that replaces the workspace's `.cursor` in a sandbox: the existing files with our servers and
  * our rules. The whole directory is replaced, because a single file could be renamed away.
  */
-export function buildCursorDirectory(files: CursorFiles, directory: string): void {
+export async function buildCursorDirectory(files: CursorFiles, directory: string): Promise<void> {
   const own = join(files.workspace, '.cursor');
   const there = isDirectory(own);
-  rmSync(directory, { recursive: true, force: true });
-  if (there) copyTree(own, directory);
+  await removeTree(directory);
+  if (there) await copyTree(own, directory);
   mkdirSync(join(directory, dirname(rulesFile)), { recursive: true, mode: 0o700 });
   for (const [file, merge] of MERGED) {
     rmSync(join(directory, kept(file)), { force: true });
