@@ -55,8 +55,10 @@ export function deleteSecret(home: string, name: string): void {
 function readSecret(home: string, name: string): string {
   const file = join(directoryOf(home), name);
   try {
+    const value = readRegularText(file, { maxBytes: MAX_BYTES, links: 'refuse' });
+    // After it was read: the mode of a link would change the file that it leads to.
     if ((lstatSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
-    return readRegularText(file, { maxBytes: MAX_BYTES, links: 'refuse' });
+    return value;
   } catch (error) {
     const reason = error instanceof UnreadableFile ? error.message : (error as Error).message;
     throw new SubstratError('config', `The secret ${name} (${file}) cannot be read: ${reason}.`, { cause: error });

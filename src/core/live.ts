@@ -28,6 +28,12 @@ export interface Live {
 const JOIN_MS = 40;
 const MOST_CHARACTERS = 4_000;
 const MOST_SHOWN = 500;
+/** Programs name their own tools. */
+const MOST_NAMED = 100;
+
+function brief(text: string, most: number): string {
+  return shorten(toLine(text.slice(0, 10 * most)), most);
+}
 
 /** Passes live events to the current listeners. Without a listener, nothing is done. */
 export function createLive(): Live {
@@ -53,7 +59,8 @@ export function createLive(): Live {
       if (listeners.size === 0) return;
       if (event.type !== 'live_text') {
         flush(event.runId);
-        return emit({ ...event, text: shorten(toLine(event.text.slice(0, 5_000)), MOST_SHOWN) });
+        const tool = event.tool === undefined ? {} : { tool: brief(event.tool, MOST_NAMED) };
+        return emit({ ...event, ...tool, text: brief(event.text, MOST_SHOWN) });
       }
       const before = waiting.get(event.runId);
       const isSame = before?.attempt === event.attempt;

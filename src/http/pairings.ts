@@ -9,6 +9,8 @@ const MOST = 100;
 interface Pairing {
   readonly id: string;
   readonly handle: string;
+  /** The token of the page that began; null for the home's own. */
+  readonly by: string | null;
   /** Hash of the code; null once it was scanned: a code works once. */
   code: string | null;
   until: number;
@@ -33,13 +35,13 @@ export class Pairings {
   }
 
   /** Replaces what the same person began before. */
-  start(handle: string): { readonly id: string; readonly code: string; readonly until: number } {
+  start(handle: string, by: string | null): { readonly id: string; readonly code: string; readonly until: number } {
     this.#forget((pairing) => pairing.handle === handle);
     const oldest = this.#all.keys().next();
     if (this.#all.size >= MOST && !oldest.done) this.#all.delete(oldest.value);
     const code = randomBytes(16).toString('base64url');
     const [id, until] = [randomUUID(), this.#clock() + LIFE_MS];
-    this.#all.set(id, { id, handle, code: hashToken(code), until, claim: null, isConfirmed: false });
+    this.#all.set(id, { id, handle, by, code: hashToken(code), until, claim: null, isConfirmed: false });
     return { id, code, until };
   }
 
@@ -82,14 +84,16 @@ export class Pairings {
   }
 
   /** Whom a claim signs in, once; `waiting` until it is confirmed; null if it was refused or is too old. */
-  redeem(claim: string): { readonly handle: string; readonly label: string } | 'waiting' | null {
+  redeem(
+    claim: string,
+  ): { readonly handle: string; readonly label: string; readonly by: string | null } | 'waiting' | null {
     this.#forget();
     const hash = hashToken(claim);
     const pairing = [...this.#all.values()].find((one) => one.claim?.hash === hash);
     if (!pairing?.claim) return null;
     if (!pairing.isConfirmed) return 'waiting';
     this.#all.delete(pairing.id);
-    return { handle: pairing.handle, label: pairing.claim.label };
+    return { handle: pairing.handle, label: pairing.claim.label, by: pairing.by };
   }
 
   #own(id: string, handle: string): Pairing | null {

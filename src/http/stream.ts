@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { SubstratError } from '../core/errors.ts';
+import type { LiveEvent } from '../core/live.ts';
 import { shorten } from '../core/text.ts';
 import { turnOfOthers } from '../core/turn-of-others.ts';
 import type { Caller } from './access.ts';
@@ -48,7 +49,6 @@ export function streamEvents(
     socket.cork();
     for (const frame of frames) socket.write(frame);
     socket.uncork();
-    heartbeat.refresh();
     if (socket.writableNeedDrain) stalled ??= setTimeout(() => socket.destroy(), patienceMs);
   };
   const behind = (): boolean => seen < hub.last && !stalled && !outgoing.closed && !socket.destroyed;
@@ -61,9 +61,13 @@ export function streamEvents(
       if (visible === null) return void socket.destroy();
       seen = page.at(-1)?.seq ?? seen;
       send(visible.map(({ frame }) => frame));
+      wait();
       // Reading and serializing a page may have taken a while.
       if ('then' in news) await turnOfOthers();
     }
+  };
+  const wait = (): void => {
+    if (!outgoing.closed && !socket.destroyed) heartbeat.refresh();
   };
   const look = (): void => {
     if (hub.closed) return void outgoing.end();
@@ -88,14 +92,16 @@ export function streamEvents(
   const beat = async (): Promise<void> => {
     if (caller.token !== null && (await visibleTo(api, caller, [])) === null) socket.destroy();
     else send([Buffer.from(`: ${seen}\n\n`)]);
+    wait();
   };
+  // What a turn does at this moment does not put it off: it also notices that the token was revoked.
   const heartbeat = setTimeout(() => void beat().catch(() => socket.destroy()), heartbeatMs);
   const leave = hub.join(look);
   // A reader that does not keep up misses pieces: nothing is kept for it. They have no number, so none is resumed.
   const hush = filter.live
     ? api.live.subscribe((event) => {
         if (stalled || socket.destroyed || (filter.agentId && event.agentId !== filter.agentId)) return;
-        send([Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)]);
+        send([frameOf(event)]);
       }, filter.agentId)
     : () => {};
   socket.on('drain', drained);
@@ -109,6 +115,15 @@ export function streamEvents(
   send([Buffer.from(`retry: 1000\n: ${seen}\n\n`)]);
   look();
   return RESPONSE_ALREADY_SENT;
+}
+
+/** Built once for all readers. */
+const frames = new WeakMap<LiveEvent, Buffer>();
+
+function frameOf(event: LiveEvent): Buffer {
+  const frame = frames.get(event) ?? Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  frames.set(event, frame);
+  return frame;
 }
 
 function matches(told: Told, filter: StreamFilter): boolean {

@@ -1,7 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { LiveEvent } from '../../src/client/client.ts';
 import { obedient } from '../fake-model/mind.ts';
@@ -85,6 +87,35 @@ describe('live output', () => {
     const { url } = await daemon.client.getStatus();
     const ask = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
     expect((await ask('/api/events?live=true')).status).toBe(403);
+  });
+
+  test('ends soon for a token that was revoked, also while a turn does not stop to talk', async () => {
+    await using busy = await startDaemon({ config: '[events]\nheartbeat = "200ms"\n' });
+    const program = join(busy.directory, 'talker.sh');
+    writeFileSync(
+      program,
+      '#!/bin/sh\nfor i in $(seq 300); do echo \'{"type":"text","text":"words "}\'; sleep 0.05; done\necho \'{"type":"done","text":"done"}\'\n',
+      { mode: 0o755 },
+    );
+    await busy.client.createAgent({ name: 'talker', program });
+    const { id, token } = await busy.client.createToken({ as: 'user' });
+    const { url } = await busy.client.getStatus();
+    const response = await fetch(`${url}/api/events?live=true&type=none`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await busy.client.sendMessage('talker', { text: 'go' });
+    let heard = '';
+    const reading = (async () => {
+      for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+        heard += Buffer.from(piece).toString();
+      }
+    })().catch(() => {});
+    await until('its words', () => heard.includes('live_text'));
+    await busy.client.revokeToken(id);
+    const ended = await Promise.race([reading.then(() => 'ended'), sleep(5_000, 'still open')]);
+    expect(ended).toBe('ended');
+    const [run] = (await busy.client.listRuns({ agent: 'talker' })).items;
+    await busy.client.cancelRun(run?.id ?? '');
   });
 
   test('does not reach readers that did not ask for it', async () => {

@@ -74,6 +74,22 @@ describe('pairing a phone', () => {
     expect((await post('/api/pairings', {}, anna)).json).toMatchObject({ error: { code: 'forbidden' } });
   });
 
+  test('gives nothing to a token that was revoked meanwhile, and so does a link', async () => {
+    const revoke = async (token: string) => world.client.revokeToken((await get('/api/me', token)).json.token.id);
+    const anna = await signIn('anna');
+    const { id, code } = await begin(anna);
+    const { json: claimed } = await claim(code);
+    await post(`/api/pairings/${id}/confirm`, {}, anna);
+    await revoke(anna);
+    expect((await redeem(claimed.claim)).status).toBe(401);
+    const { token: api } = await world.client.createToken({ as: 'user' });
+    const link = async () => (await post('/api/links', { as: 'user' }, api)).json.code;
+    const [used, late] = [await link(), await link()];
+    expect((await post('/api/sign-in', { code: used })).status).toBe(201);
+    await revoke(api);
+    expect((await post('/api/sign-in', { code: late })).status).toBe(401);
+  });
+
   test('ends after 60 seconds, when it is refused, and when another one begins', async () => {
     const anna = await signIn('anna');
     const old = await begin(anna);

@@ -93,7 +93,8 @@ export function pairingRoutes(
       throw new SubstratError('conflict', 'A phone can be paired only if `[server] public_url` is an https address.');
     }
     freshPageOnly(c.get('caller'), api.clock());
-    const { id, code, until } = pairings.start(c.get('caller').handle);
+    const { handle, token } = c.get('caller');
+    const { id, code, until } = pairings.start(handle, token);
     return c.json({ id, url: `${base.replace(/\/$/, '')}/#pair=${code}`, expiresAt: showTime(until) }, 201);
   });
   routes.openapi(claim, async (c) => {
@@ -106,10 +107,9 @@ export function pairingRoutes(
     const found = pairings.redeem(c.req.valid('json').claim);
     if (found === null) throw new SubstratError('unauthorized', OLD);
     if (found === 'waiting') return c.json({ status: 'waiting' as const, token: null }, 200);
-    return c.json(
-      { status: 'confirmed' as const, token: await createPageToken(api, { ...found, kind: 'phone' }) },
-      200,
-    );
+    const token = await createPageToken(api, { ...found, kind: 'phone' });
+    if (token === null) throw new SubstratError('unauthorized', OLD);
+    return c.json({ status: 'confirmed' as const, token }, 200);
   });
   routes.openapi(look, async (c) => {
     const found = pairings.look(c.req.valid('param').id, c.get('caller').handle);

@@ -67,21 +67,22 @@ export function signInRoutes(
     notFromPage(caller);
     const { as } = c.req.valid('json');
     const { handle } = await api.store.write((tx) => personNamed(tx, as, api.clock()));
-    const { code, until } = codes.issue(handle);
+    const { code, until } = codes.issue(handle, caller.token);
     const base = address();
     const url = base === null ? null : `${base.replace(/\/$/, '')}/#code=${code}`;
     return c.json({ code, as: handle, url, expiresAt: showTime(until) }, 201);
   });
   routes.openapi(signIn, async (c) => {
     const wish = c.req.valid('json');
-    const handle = codes.redeem(wish.code);
-    if (handle === null) {
+    const found = codes.redeem(wish.code);
+    const token = found && (await createPageToken(api, { ...found, label: wish.label, kind: 'page' }));
+    if (token === null) {
       throw new SubstratError(
         'unauthorized',
         'This link was used or is older than 2 minutes. Run `substrat page` to get a new one.',
       );
     }
-    return c.json(await createPageToken(api, { handle, label: wish.label, kind: 'page' }), 201);
+    return c.json(token, 201);
   });
   routes.openapi(signOut, async (c) => {
     const { signedIn } = c.get('caller');
@@ -111,21 +112,35 @@ export function signInRoutes(
   return routes;
 }
 
-/** A token of the page for a person, which expires after 30 days without use. */
+/**
+ * A token of the page for a person, which expires after 30 days without use. Null if the token that began it was revoked
+ * meanwhile: who took it does not get another one.
+ */
 export async function createPageToken(
   api: Api,
-  { handle, label, kind }: { readonly handle: string; readonly label: string; readonly kind: 'page' | 'phone' },
-): Promise<z.infer<typeof PageToken>> {
+  {
+    handle,
+    by,
+    label,
+    kind,
+  }: {
+    readonly handle: string;
+    readonly by: string | null;
+    readonly label: string;
+    readonly kind: 'page' | 'phone';
+  },
+): Promise<z.infer<typeof PageToken> | null> {
   const token = randomBytes(32).toString('base64url');
   const [id, at] = [randomUUID(), api.clock()];
   const expiresAt = at + TOKEN_MS;
   const person = await api.store.write(async (tx) => {
+    if (by !== null && !(await tx.tokens.getTokenOwner({ hash: by, at }))) return null;
     const found = await personNamed(tx, handle, at);
     const hash = hashToken(token);
     await tx.tokens.insertToken({ id, hash, participantId: found.id, label, kind, createdAt: at, expiresAt });
     return found;
   });
-  return { token, id, as: person.handle, owner: person.id === USER_ID, expiresAt: showTime(expiresAt) };
+  return person && { token, id, as: person.handle, owner: person.id === USER_ID, expiresAt: showTime(expiresAt) };
 }
 
 async function renew(api: Api, token: { readonly id: string; readonly expiresAt: number | null }) {
