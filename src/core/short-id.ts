@@ -8,6 +8,10 @@ export function shortId(id: string): string {
   return id.length === FULL ? id.slice(-SHORT) : id;
 }
 
+export function isFullId(text: string): boolean {
+  return text.length === FULL && /^[0-9a-f-]+$/.test(text);
+}
+
 /** Whether a text can be the end of an id. Complete ids are not, so that programs never cause a search. */
 export function isIdEnding(text: string): boolean {
   return text.length >= SHORT && text.length < FULL && /^[0-9a-f-]+$/i.test(text);

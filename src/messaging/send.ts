@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import type { NewAttachment } from '../core/attachment.ts';
 import { isAutomatic } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { AgentId } from '../core/ids.ts';
 import type { Request } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
@@ -148,6 +149,14 @@ export async function sendAsPerson(
     now,
   );
   return { messageId, answered: null };
+}
+
+/** Reads what `sendAsPerson` needs together with what is read now, because each wait for the store counts. */
+export async function foreseePost(tx: Tx, agentId: AgentId, from: { readonly id: string }): Promise<void> {
+  await Promise.all([
+    tx.requests.listOpenRequestsBetween({ askerId: agentId, recipientId: from.id }),
+    findDm(tx, { id: agentId }, from),
+  ]);
 }
 
 /** The agent's question that a person's message answers. If several are open, it must be named. */

@@ -23,8 +23,9 @@ export interface TransactionIdentity {
 }
 
 const LIFE = `concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time()) as life`;
+export const XID = 'pg_current_xact_id()::text as xid';
 /** The columns of a transaction's identity, as the transaction itself selects them. */
-export const IDENTITY = `pg_current_xact_id()::text as xid, pg_backend_pid() as pid, ${LIFE}`;
+export const IDENTITY = `${XID}, pg_backend_pid() as pid, ${LIFE}`;
 
 /**
  * All connections of one store. Readers use a pool; writers and the listener each hold a connection and request a new

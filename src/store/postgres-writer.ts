@@ -8,6 +8,7 @@ import {
   IDENTITY,
   type PostgresConnections,
   type TransactionIdentity,
+  XID,
 } from './postgres-connections.ts';
 import { EVERYTHING, WRITE_LOCK } from './postgres-locks.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
@@ -37,6 +38,8 @@ export class PostgresWriter {
   /** Behind a pooler, sets the timeouts of the transaction. */
   readonly #settings: string;
   #connection: Connection | null = null;
+  /** What stays the same while the connection lasts. Behind a pooler nothing does. */
+  #session: Omit<TransactionIdentity, 'xid'> | null = null;
 
   constructor(connections: PostgresConnections) {
     this.#connections = connections;
@@ -50,6 +53,7 @@ export class PostgresWriter {
   async attempt(work: (tx: Tx) => Promise<unknown>, locks: ReadonlySet<string>): Promise<Attempted> {
     const used = this.#connection !== null && !this.#connection.lost;
     if (!used) {
+      this.#session = null;
       try {
         this.#connection = await this.#connections.connect('writer');
       } catch (error) {
@@ -80,24 +84,29 @@ export class PostgresWriter {
     return this.#commit(connection, await identity, value);
   }
 
-  /** Everything is locked at once and in one order, so writers never wait for each other in a circle. */
+  /**
+   * Everything is locked at once and in one order, so writers never wait for each other in a circle. One statement, whose
+   * columns the server evaluates from left to right.
+   */
   #lock(locks: ReadonlySet<string>): Promise<TransactionIdentity> {
-    const { execute } = this.#transaction;
     const all = locks.has(EVERYTHING);
-    const held = all ? EVERYTHING : ` ${[...locks].join(' ')} `;
-    const begun = execute(
-      `select set_config('substrat.locks', $1, true), ${IDENTITY}${this.#settings}
-       from (select pg_advisory_xact_lock${all ? '' : '_shared'}(${WRITE_LOCK})) as everything`,
-      [held],
+    const names = all ? [] : [...locks];
+    const lockNames =
+      names.length === 1
+        ? ', pg_advisory_xact_lock(hashtextextended($2, 0))'
+        : `, (select count(pg_advisory_xact_lock(key)) from (
+             select distinct hashtextextended(name, 0) as key from unnest($2::text[]) as name order by key) as keys)`;
+    const session = this.#session;
+    const begun = this.#transaction.execute(
+      `select pg_advisory_xact_lock${all ? '' : '_shared'}(${WRITE_LOCK}), set_config('substrat.locks', $1, true),
+         ${session ? XID : IDENTITY}${this.#settings}${names.length === 0 ? '' : lockNames}`,
+      [all ? EVERYTHING : ` ${names.join(' ')} `, ...(names.length > 1 ? [names] : names)],
     );
-    if (!all && locks.size > 0) {
-      execute.later?.(
-        `select count(pg_advisory_xact_lock(key)) from (
-           select distinct hashtextextended(name, 0) as key from unnest($1::text[]) as name order by key) as keys`,
-        [[...locks]],
-      );
-    }
-    const identified = Promise.resolve(begun).then(({ rows }) => rows[0] as TransactionIdentity);
+    const identified = Promise.resolve(begun).then(({ rows }) => {
+      const identity = { ...session, ...(rows[0] as TransactionIdentity) };
+      if (!this.#connections.pooled) this.#session = { pid: identity.pid, life: identity.life };
+      return identity;
+    });
     identified.catch(() => {});
     return identified;
   }

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { startDaemon } from '../helpers/daemon.ts';
 import { createDatabase, describeOnPostgres } from '../helpers/postgres.ts';
 import { createWorld } from '../helpers/world.ts';
 
@@ -65,5 +66,22 @@ describeOnPostgres('round trips', () => {
     expect(most('end')).toBeLessThanOrEqual(6);
     // And one that looks for the tree to lock.
     expect(most('tree') + 1).toBeLessThanOrEqual(8);
+  });
+
+  test('a post over REST to the id of an agent takes two', async () => {
+    const database = await createDatabase();
+    await using daemon = await startDaemon({ database: database.url, members: { me: {} } });
+    onTestFinished(database.drop);
+    const { id } = daemon.agent('me');
+    const { store } = daemon.daemon;
+    const trips: number[] = [];
+    for (let post = 0; post < 6; post += 1) {
+      const before = store.roundTrips();
+      await daemon.client.sendMessage(id, { text: 'hello' });
+      trips.push(store.roundTrips() - before);
+    }
+    // After the first ones found out what they have to lock. The test daemon rolls each write back once before, which
+    // takes two: the reads, and the rollback.
+    expect(Math.min(...trips.slice(-4)) - 2, trips.join()).toBe(2);
   });
 });

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { z } from '@hono/zod-openapi';
 import { SubstratError } from '../../core/errors.ts';
 import { EXTERNAL } from '../../core/provider-names.ts';
+import { isFullId } from '../../core/short-id.ts';
 import { findDm } from '../../messaging/channels.ts';
 import { resolveReference } from '../../messaging/reference.ts';
-import { sendAsPerson } from '../../messaging/send.ts';
+import { foreseePost, sendAsPerson } from '../../messaging/send.ts';
 import type { AgentView, Tx } from '../../store/store.ts';
 import { type Caller, ownerOnly } from '../access.ts';
 import { AgentPause } from '../agent-settings.ts';
@@ -236,7 +237,11 @@ export function agentRoutes(api: Api): Router {
     const attachments = bytesOf(wish.attachments);
     const caller = c.get('caller');
     const effect = async (tx: Tx) => {
-      const agent = await visibleAgent(tx, caller, c.req.param('id'));
+      const reference = c.req.param('id');
+      const [agent] = await Promise.all([
+        visibleAgent(tx, caller, reference),
+        isFullId(reference) && foreseePost(tx, reference, caller),
+      ]);
       const inReplyTo = wish.inReplyTo && (await fullMessageId(tx, caller.id, wish.inReplyTo));
       const message = { ...wish, inReplyTo, attachments };
       return showSent(await sendAsPerson(tx, api.rules, caller, agent, message, api.clock()));
