@@ -67,16 +67,16 @@ function isWithin(directory: string, file: number, path: string): boolean {
 export function readAll(file: number, maxBytes: number): Buffer {
   const chunks: Buffer[] = [];
   for (let size = 0; ; ) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK, maxBytes + 1 - size));
-    const read = readSync(file, chunk);
-    if (read === 0) return Buffer.concat(chunks);
+    const read = readSync(file, space, 0, Math.min(space.length, maxBytes + 1 - size), null);
+    if (read === 0) return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     size += read;
     if (size > maxBytes) throw new UnreadableFile('E2BIG', `it has more than ${maxBytes} bytes`);
-    chunks.push(chunk.subarray(0, read));
+    chunks.push(Buffer.from(space.subarray(0, read)));
   }
 }
 
-const CHUNK = 65_536;
+/** Shared by all reads: for a file of typical size, a new buffer costs more than the read. */
+const space = Buffer.allocUnsafeSlow(65_536);
 
 function unreadable(error: unknown): UnreadableFile {
   if (error instanceof UnreadableFile) return error;

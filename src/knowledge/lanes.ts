@@ -7,30 +7,37 @@ const MOST_BYTES = 4 * 1024 * 1024;
  * ended.
  */
 export class Lanes {
-  readonly #running = new Set<Promise<void>>();
+  #tasks = 0;
   #bytes = 0;
   #failure: { readonly error: unknown } | null = null;
+  /** Resolves when a task ends. One for all: a race of the running tasks would cost more than the tasks. */
+  #ended = Promise.withResolvers<void>();
 
   /** Resolves when the next task may be added. */
   async add(bytes: number, task: () => Promise<void>): Promise<void> {
-    while (this.#running.size > 0 && (this.#running.size >= MOST_TASKS || this.#bytes + bytes > MOST_BYTES)) {
-      await Promise.race(this.#running);
+    while (this.#tasks > 0 && (this.#tasks >= MOST_TASKS || this.#bytes + bytes > MOST_BYTES)) {
+      await this.#ended.promise;
     }
     if (this.#failure) await this.finish();
-    this.#bytes += bytes;
-    const running: Promise<void> = task()
-      .catch((error: unknown) => {
-        this.#failure ??= { error };
-      })
-      .finally(() => {
-        this.#bytes -= bytes;
-        this.#running.delete(running);
-      });
-    this.#running.add(running);
+    void this.#run(bytes, task);
   }
 
   async finish(): Promise<void> {
-    await Promise.all(this.#running);
+    while (this.#tasks > 0) await this.#ended.promise;
     if (this.#failure) throw this.#failure.error;
+  }
+
+  async #run(bytes: number, task: () => Promise<void>): Promise<void> {
+    this.#tasks += 1;
+    this.#bytes += bytes;
+    try {
+      await task();
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+    this.#tasks -= 1;
+    this.#bytes -= bytes;
+    this.#ended.resolve();
+    this.#ended = Promise.withResolvers<void>();
   }
 }
