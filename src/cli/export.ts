@@ -1,4 +1,4 @@
-import type { Channel, Evidence, Message, Run, RunMessage } from '../client/client.ts';
+import type { Channel, FailedAttempt, Message, RunDetail } from '../client/client.ts';
 import { evidenceText } from '../core/evidence.ts';
 import { nameOf } from './agent-words.ts';
 
@@ -17,15 +17,14 @@ function messageMarkdown(message: Message): string {
 }
 
 /** A run as Markdown: what it was given, what it did, and its result. */
-export function runMarkdown(
-  run: Run & { readonly evidence: readonly Evidence[]; readonly messages: readonly RunMessage[] },
-): string {
+export function runMarkdown(run: RunDetail): string {
   const facts = [
     `- run: ${run.id}`,
     `- state: ${run.state}${run.error === null ? '' : `: ${run.error.replace(/\s+/g, ' ')}`}`,
     `- started: ${run.startedAt ?? 'not yet'}`,
     `- ended: ${run.endedAt ?? 'not yet'}`,
     `- attempts: ${run.attempt}`,
+    ...run.failedAttempts.map((failed) => `- ${failedText(failed).replace(/\s+/g, ' ')}`),
     ...run.evidence.map((one) => `- ${evidenceText(one)}`),
   ];
   const steps = run.messages.map(({ type, tool, content, isError }) => {
@@ -37,6 +36,11 @@ export function runMarkdown(
   const isRepeated = run.finalText === null || run.finalText === '' || last?.content === run.finalText;
   const result = isRepeated ? [] : [`\n## result\n\n${quoted(run.finalText ?? '')}`];
   return [`# ${run.agent}`, '', ...facts, ...steps, ...result].join('\n').concat('\n');
+}
+
+/** "attempt 1 failed at 2026-01-01T10:00:00.000Z: crash: The database does not answer." */
+export function failedText({ attempt, at, kind, error }: FailedAttempt): string {
+  return `attempt ${attempt} failed at ${at}: ${kind}: ${error}`;
 }
 
 /**

@@ -36,6 +36,16 @@ export type CarriedMessage = z.infer<typeof schemas.CarriedMessage>;
 export type RunStep = z.infer<typeof schemas.RunStep>;
 export type Evidence = z.infer<typeof schemas.Evidence>;
 export type AttemptUsage = z.infer<typeof schemas.AttemptUsage>;
+export type FailedAttempt = z.infer<typeof schemas.FailedAttempt>;
+/** A run with what it did. */
+export interface RunDetail extends Run {
+  readonly usageByAttempt: AttemptUsage[];
+  /** Why each attempt failed that another one followed. */
+  readonly failedAttempts: FailedAttempt[];
+  readonly evidence: Evidence[];
+  readonly steps: RunStep[];
+  readonly messages: RunMessage[];
+}
 export type Budget = z.infer<typeof schemas.Budget>;
 export type BudgetSetting = z.input<typeof schemas.BudgetSetting>;
 export type Usage = z.infer<typeof schemas.Usage>;
@@ -276,10 +286,7 @@ export function createCalls({ exchange, follow }: Transport) {
     listRequests: (query: PageQuery = {}) => get<Page<OpenRequest>>('/api/requests', query),
     listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
       get<Page<Run>>('/api/runs', query),
-    getRun: (id: string) =>
-      get<Run & { usageByAttempt: AttemptUsage[]; evidence: Evidence[]; steps: RunStep[]; messages: RunMessage[] }>(
-        run(id),
-      ),
+    getRun: (id: string) => get<RunDetail>(run(id)),
     /** The messages that a run was given, and what became of each. */
     listCarried: (id: string) => get<Page<CarriedMessage>>(`${run(id)}/carried`),
     /** The messages that a run sent. */

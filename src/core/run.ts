@@ -1,3 +1,4 @@
+import type { FailureKind } from './failure.ts';
 import type { AgentId, BudgetId, MessageId, NodeId, ParticipantId, RunId } from './ids.ts';
 import type { ProgressState } from './progress.ts';
 import type { Tokens, UsageGrade } from './usage.ts';
@@ -34,6 +35,8 @@ export interface Run {
   readonly budgetUntil: number | null;
   /** When its last attempt failed. */
   readonly failedAt: number | null;
+  /** The attempts that failed and were followed by another one; null if there are none. */
+  readonly failedAttempts: readonly FailedAttempt[] | null;
   /** How often its agent's parent had it tried again after it had failed. */
   readonly pokes: number;
   readonly leaseUntil: number | null;
@@ -59,6 +62,24 @@ export interface Run {
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
+}
+
+/** Why an attempt failed, and when the next one could start. */
+export interface FailedAttempt {
+  readonly attempt: number;
+  readonly kind: FailureKind;
+  readonly error: string;
+  readonly at: number;
+  readonly notBefore: number;
+}
+
+const MOST_FAILED_ATTEMPTS = 20;
+const LONGEST_ERROR = 1000;
+
+/** Adds one; of many, the last are kept. */
+export function addFailedAttempt(run: Pick<Run, 'failedAttempts'>, failed: FailedAttempt): FailedAttempt[] {
+  const error = failed.error.slice(0, LONGEST_ERROR);
+  return [...(run.failedAttempts ?? []), { ...failed, error }].slice(-MOST_FAILED_ATTEMPTS);
 }
 
 /** What a running attempt shows of its progress; null while it works. */

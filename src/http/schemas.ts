@@ -255,6 +255,16 @@ export const AttemptUsage = z
   })
   .openapi('AttemptUsage');
 
+export const FailedAttempt = z
+  .strictObject({
+    attempt: z.int(),
+    kind: z.string().openapi({ description: 'Such as `rate_limit`, `timeout` or `crash`.' }),
+    error: z.string(),
+    at: time,
+    notBefore: time.openapi({ description: 'The next attempt could start from then on.' }),
+  })
+  .openapi('FailedAttempt');
+
 export const Usage = z
   .strictObject({
     of: z.string().openapi({ description: "Handle of the agent or of the tree's root, or the day in UTC." }),

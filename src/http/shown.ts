@@ -3,7 +3,7 @@ import type { Attachment } from '../core/attachment.ts';
 import type { Evidence } from '../core/evidence.ts';
 import type { BlockChange, Passage } from '../core/memory.ts';
 import { portabilityOf } from '../core/portable.ts';
-import type { Run, RunRecord } from '../core/run.ts';
+import type { FailedAttempt, Run, RunRecord } from '../core/run.ts';
 import { seatOf } from '../core/seat.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
 import { type AttemptUsage, type Tokens, usageOf, usageOfSteps } from '../core/usage.ts';
@@ -147,6 +147,10 @@ export function showRun(run: Run & { readonly handle: string }) {
     startedAt: run.startedAt === null ? null : showTime(run.startedAt),
     endedAt: run.endedAt === null ? null : showTime(run.endedAt),
   };
+}
+
+export function showFailedAttempt(failed: FailedAttempt) {
+  return { ...failed, at: showTime(failed.at), notBefore: showTime(failed.notBefore) };
 }
 
 function showProgress({ state, progress, progressReason: reason, progressSince: since }: Run) {

@@ -3,7 +3,7 @@ import type { Attempt } from '../core/attempt.ts';
 import { SubstratError } from '../core/errors.ts';
 import { delayBefore, isExhausted, retryRules } from '../core/failure.ts';
 import type { Message } from '../core/message.ts';
-import type { Run, StopReason } from '../core/run.ts';
+import { addFailedAttempt, type Run, type StopReason } from '../core/run.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
 import { shorten } from '../core/text.ts';
 import type { SavedWork } from '../core/wip.ts';
@@ -107,7 +107,9 @@ export async function failAttempt(
   const inARow = rule.counts ? run.failures : agent.rests;
   const notBefore = now + delayBefore(rule, inARow, failure.retryAfterMs);
   const rests = !rule.counts && notBefore > now;
-  await tx.runs.retryRun({ ...seen(run), failures, error: failure.message, notBefore, now });
+  const { kind, message: error } = failure;
+  const failedAttempts = addFailedAttempt(run, { attempt: run.attempt, kind, error, at: now, notBefore });
+  await tx.runs.retryRun({ ...seen(run), failures, error, notBefore, failedAttempts, now });
   await tellRetried(tx, rests ? { ...agent, restUntil: notBefore } : agent, run, failure, notBefore, now);
   if (failure.kind === 'timeout' || failure.kind === 'budget' || rests)
     await correspondence.passTurns(tx, agent.id, now);

@@ -35,6 +35,7 @@ const JSON_COLUMNS = new Set([
   'args',
   'asked',
   'data',
+  'failedAttempts',
   'fallback',
   'labels',
   'leftOut',

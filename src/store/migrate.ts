@@ -57,6 +57,7 @@ import { deletable } from './migrations/0054-deletable.ts';
 import { chunkTotals } from './migrations/0055-chunk-totals.ts';
 import { concurrentSyncs } from './migrations/0056-concurrent-syncs.ts';
 import { budgetZones } from './migrations/0057-budget-zones.ts';
+import { failedAttempts } from './migrations/0058-failed-attempts.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -118,6 +119,7 @@ const migrations: readonly string[] = [
   chunkTotals,
   concurrentSyncs,
   budgetZones,
+  failedAttempts,
 ];
 
 /** The first version in which nodes register with their version. */

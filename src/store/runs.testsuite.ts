@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Agent } from '../core/agent.ts';
-import type { Run } from '../core/run.ts';
+import { addFailedAttempt, type Run } from '../core/run.ts';
 import type { UsageGrade } from '../core/usage.ts';
 import { addAgent, answer, claim, endRun, queueRun, type StoreKit, send, startRun, usedBy } from './store.testkit.ts';
 import type { Change, Tx } from './store.ts';
@@ -141,9 +141,13 @@ export function testRuns(kit: StoreKit): void {
 
     test('retryRun() raises the fence, and the next attempt has a higher one', async () => {
       const run = await startNew();
-      await write((tx) => tx.runs.retryRun({ ...run, failures: 1, error: 'crashed', notBefore: 50, now: 1 }));
+      const failed = { attempt: 1, kind: 'crash', error: 'crashed', at: 1, notBefore: 50 } as const;
+      const failedAttempts = addFailedAttempt(run, failed);
+      const retry = { ...run, failures: 1, error: 'crashed', notBefore: 50, failedAttempts, now: 1 };
+      await write((tx) => tx.runs.retryRun(retry));
       await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
       const waiting = { state: 'created', failures: 1, error: 'crashed', notBefore: 50, leaseUntil: null };
+      expect((await getRun(run.id)).failedAttempts).toEqual([failed]);
       expect(await getRun(run.id)).toMatchObject({ ...waiting, fence: run.fence + 1 });
       const again = await write((tx) => claim(tx, run.nodeId));
       expect(again).toMatchObject({ id: run.id, attempt: 2, startedAt: run.startedAt });
@@ -338,7 +342,7 @@ export function testRuns(kit: StoreKit): void {
       const other = await startNew();
       for (const { id, fence, agentId } of [run, other]) {
         await write(async (tx) => {
-          await tx.runs.retryRun({ id, fence, failures: 0, error: 'e', notBefore: 5000, now: 1 });
+          await tx.runs.retryRun({ id, fence, failures: 0, error: 'e', notBefore: 5000, failedAttempts: null, now: 1 });
           await tx.agents.restAgent({ id: agentId, until: 6000, rests: 2 });
         });
       }

@@ -12,7 +12,7 @@ import { fenced, type ReopeningQueries } from './reopening.ts';
 import type { Schema } from './schema.ts';
 import type { Runs } from './tx.ts';
 import type { UsageQueries } from './usage.ts';
-import type { FailedAttempt, NewOpenRun, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
+import type { NewOpenRun, RunCursor, RunEnd, RunHold, RunRetry, RunSeen } from './views.ts';
 
 /** Nothing is known about the progress of an attempt that has not begun. */
 const WORKING = { progress: null, progressReason: null, progressSince: null, patientUntil: null } as const;
@@ -72,7 +72,7 @@ export function runQueries(
     fenced,
   );
   const retry = must(
-    (p: RunSeen & FailedAttempt) =>
+    (p: RunSeen & RunRetry) =>
       db
         .updateTable('runs')
         .set((eb) => ({
@@ -80,6 +80,7 @@ export function runQueries(
           failures: p.failures,
           error: p.error,
           notBefore: p.notBefore,
+          failedAttempts: p.failedAttempts,
           failedAt: p.now,
           fence: eb('fence', '+', 1),
           leaseUntil: null,
@@ -239,7 +240,7 @@ export function runQueries(
       await closeCharges({ runId: p.id });
     },
     /** Ends an attempt: the run waits for the next one. */
-    retryRun: async (p: RunSeen & FailedAttempt) => {
+    retryRun: async (p: RunSeen & RunRetry) => {
       await retry(p);
       await closeCharges({ runId: p.id });
       batch.runnable = true;
@@ -326,6 +327,7 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
     budgetId: null,
     budgetUntil: null,
     failedAt: null,
+    failedAttempts: null,
     pokes: 0,
     leaseUntil: null,
     pid: null,

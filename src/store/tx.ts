@@ -336,7 +336,7 @@ export interface Runs extends UsageQueries, ReopeningQueries {
   /** Ends a run for good and raises its fence. Throws `fenced` if another claim or end came first. */
   endRun(p: view.RunSeen & view.RunEnd): Promise<void>;
   /** Ends an attempt: the run waits for the next one. Throws as `endRun` does. */
-  retryRun(p: view.RunSeen & view.FailedAttempt): Promise<void>;
+  retryRun(p: view.RunSeen & view.RunRetry): Promise<void>;
   setDeaths(p: { id: RunId; deaths: number; deathsEver: number; records: number }): Promise<void>;
   clearDeaths(p: { nodeId: NodeId }): Promise<number>;
   renewLeases(p: view.LeaseHolder & { runIds: readonly RunId[]; leaseUntil: number }): Promise<view.RunSeen[]>;

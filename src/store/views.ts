@@ -313,7 +313,7 @@ export interface StoredPassageVector {
 export type RunSeen = Pick<Run, 'id' | 'fence'>;
 
 /** An attempt failed, and the run waits for the next one. */
-export interface FailedAttempt extends Pick<Run, 'failures' | 'notBefore'> {
+export interface RunRetry extends Pick<Run, 'failures' | 'notBefore' | 'failedAttempts'> {
   readonly error: string;
   readonly now: number;
 }

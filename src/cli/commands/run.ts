@@ -6,7 +6,7 @@ import { ago, localTime, span } from '../../command-line/time.ts';
 import { evidenceText } from '../../core/evidence.ts';
 import { shortId } from '../../core/short-id.ts';
 import { shorten } from '../../core/text.ts';
-import { runMarkdown } from '../export.ts';
+import { failedText, runMarkdown } from '../export.ts';
 import { runRow } from './agent-view.ts';
 import { traceCommand } from './run-trace.ts';
 
@@ -70,6 +70,7 @@ function showCommand(context: Context): Command {
       const used = describeUsage(run);
       if (used !== null) context.print(used);
       if (run.error) context.print(paint('red', run.error));
+      for (const failed of run.failedAttempts) context.print(failedText(failed));
       const lost = run.state === 'failed' || run.state === 'cancelled' ? (await client.listCarried(run.id)).items : [];
       for (const { from, text, state } of lost) if (state === 'dead') context.print(`Lost: ${from}: ${shorten(text)}`);
       for (const one of run.evidence) context.print(evidenceText(one));

@@ -14,6 +14,7 @@ import {
   AttemptUsage,
   CarriedMessage,
   Evidence,
+  FailedAttempt,
   label,
   pageOf,
   pageQuery,
@@ -21,7 +22,7 @@ import {
   RunMessage,
   RunStep,
 } from '../schemas.ts';
-import { showRun, showTime } from '../shown.ts';
+import { showFailedAttempt, showRun, showTime } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
 const states = z.enum(['created', 'running', 'completed', 'failed', 'cancelled']);
@@ -29,6 +30,9 @@ const RunDetail = z
   .strictObject({
     ...Run.shape,
     usageByAttempt: z.array(AttemptUsage),
+    failedAttempts: z
+      .array(FailedAttempt)
+      .openapi({ description: 'Attempts that another one followed, with why each failed; at most the last 20.' }),
     evidence: z.array(Evidence).openapi({ description: 'What its messages claim, and what checks found.' }),
     steps: z.array(RunStep),
     messages: z.array(RunMessage),
@@ -141,6 +145,7 @@ export function runRoutes(api: Api): Router {
     const shown = {
       ...showRun({ ...run, handle: agent.handle }),
       usageByAttempt: used.map(({ runId: _, ...counted }) => counted),
+      failedAttempts: (run.failedAttempts ?? []).map(showFailedAttempt),
       evidence: evidence.map(showEvidence),
     };
     const stream = streamRun(api.store, shown, used);

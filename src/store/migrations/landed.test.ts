@@ -65,6 +65,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0055-chunk-totals.ts': 'e230d94c33b1e57c',
   '0056-concurrent-syncs.ts': '70caef8d541c60c8',
   '0057-budget-zones.ts': '38fd0090652d4fa4',
+  '0058-failed-attempts.ts': 'ec7754744fdd82a4',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
