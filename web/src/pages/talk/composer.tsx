@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { StateMark } from '../../parts/state-mark.tsx';
-import { draftOf } from '../../state/drafts.ts';
+import type { ChosenFile } from '../../state/draft-files.ts';
+import { draftOf, placeOf } from '../../state/drafts.ts';
 import { type Completing, Completion, completionAt } from './completion.tsx';
-import { AttachButton, type ChosenFile, ChosenFiles, useFiles } from './files.tsx';
+import { AttachButton, ChosenFiles, type Files, useFiles } from './files.tsx';
 
 interface Props {
   readonly channelId: string;
@@ -16,7 +17,10 @@ interface Props {
   readonly send: (text: string, key: string, files: readonly ChosenFile[]) => Promise<void>;
 }
 
-/** A field that never loses what was typed: the draft is stored with each key and removed when the daemon has it. */
+/**
+ * A field that never loses what was typed: the draft, with its files, is stored with each key and removed when the
+ * daemon has it.
+ */
 export function Composer(props: Props) {
   const { channelId, threadId, label } = props;
   const draft = draftOf(channelId, threadId);
@@ -27,7 +31,7 @@ export function Composer(props: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const key = useRef('');
   // Another message has another key.
-  const files = useFiles(() => {
+  const files = useFiles(placeOf(channelId, threadId), () => {
     key.current = '';
     setProblem(null);
   });
@@ -85,7 +89,7 @@ export function Composer(props: Props) {
         <div class="dock is-bad" role="alert">
           <StateMark mark="fail" />
           <div class="wrap">
-            <b>Not sent.</b> {problem} Your text is kept.
+            <b>Not sent.</b> {problem} Your draft is kept.
           </div>
           <div class="acts">
             <button type="button" class="btn sm" onClick={() => void send()}>
@@ -154,7 +158,7 @@ export function Composer(props: Props) {
         </div>
       </div>
       <div class="under desk">
-        <span>{draftWords(text, files.chosen.length)}</span>
+        <span>{draftWords(text, files)}</span>
         <span class="grow" />
         {threadId === null && (
           <span>
@@ -166,7 +170,8 @@ export function Composer(props: Props) {
   );
 }
 
-function draftWords(text: string, files: number): string {
-  if (files > 0) return 'The draft is kept on this device, its files are not';
-  return text === '' ? '' : 'Draft is kept on this device';
+function draftWords(text: string, { chosen, areKept }: Files): string {
+  if (chosen.length > 0 && !areKept)
+    return 'The draft is kept on this device, but the browser refused to keep its files';
+  return text === '' && chosen.length === 0 ? '' : 'Draft is kept on this device';
 }

@@ -1,14 +1,7 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { plural, showSize } from '../../parts/numbers.ts';
-
-/** A file that goes with the next message. */
-export interface ChosenFile {
-  readonly name: string;
-  readonly size: number;
-  /** In base64. */
-  readonly data: string;
-}
+import { type ChosenFile, keepDraftFiles, readDraftFiles } from '../../state/draft-files.ts';
 
 /** As the daemon allows. */
 const MOST_FILES = 10;
@@ -18,30 +11,53 @@ export interface Files {
   readonly chosen: readonly ChosenFile[];
   /** Why some were not taken. */
   readonly problem: string | null;
+  /** Whether they outlive the page. */
+  readonly areKept: boolean;
   add(found: Iterable<File> | null | undefined): Promise<void>;
   remove(file: ChosenFile): void;
   clear(): void;
 }
 
-/** The files of a message that is being written: from the button, pasted, or dropped. */
-export function useFiles(onChange: () => void): Files {
+/**
+ * The files of a message that is being written in a place: from the button, pasted, or dropped. They are part of the
+ * draft: this browser keeps them until the message is sent.
+ */
+export function useFiles(place: string, onChange: () => void): Files {
   const [chosen, setChosen] = useState<readonly ChosenFile[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
-  const put = (files: readonly ChosenFile[], why: string | null): void => {
+  const [areKept, setKept] = useState(true);
+  // What is chosen now, also for those that are still being read.
+  const current = useRef<readonly ChosenFile[]>([]);
+  const show = (files: readonly ChosenFile[]): void => {
+    current.current = files;
     setChosen(files);
+  };
+  useEffect(() => {
+    let gone = false;
+    void readDraftFiles(place).then((kept) => {
+      if (!gone && kept.length > 0) show([...kept, ...current.current].slice(0, MOST_FILES));
+    });
+    return () => {
+      gone = true;
+    };
+  }, [place]);
+  const put = (files: readonly ChosenFile[], why: string | null): void => {
+    show(files);
     setProblem(why);
     onChange();
+    void keepDraftFiles(place, files).then(setKept);
   };
   return {
     chosen,
     problem,
+    areKept,
     add: async (found) => {
       const all = [...(found ?? [])];
       if (all.length === 0) return;
       const large = all.filter(({ size }) => size > MOST_BYTES);
       const fitting = all.filter(({ size }) => size <= MOST_BYTES);
       const read = await Promise.all(fitting.map(toChosen));
-      const next = [...chosen, ...read];
+      const next = [...current.current, ...read];
       const why = [
         ...large.map(({ name, size }) => `${name} has ${showSize(size)}; a file may have 5 MB.`),
         ...(next.length > MOST_FILES ? [`A message carries ${plural(MOST_FILES, 'file')}.`] : []),
@@ -50,7 +66,7 @@ export function useFiles(onChange: () => void): Files {
     },
     remove: (file) =>
       put(
-        chosen.filter((one) => one !== file),
+        current.current.filter((one) => one !== file),
         null,
       ),
     clear: () => put([], null),
