@@ -42,6 +42,40 @@ describe('a turn without a sign of life', { timeout: 60_000 }, () => {
   });
 });
 
+describe('budgets', { timeout: 60_000 }, () => {
+  test('are set, changed and removed on the page', async () => {
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/costs' });
+    await page.getByRole('button', { name: 'Set a budget' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByRole('combobox', { name: 'Limit' }).selectOption('one agent');
+    await form.getByRole('combobox', { name: 'Agent' }).selectOption('silent');
+    await form.getByRole('combobox', { name: 'Unit' }).selectOption('minutes of turns');
+    await form.getByRole('textbox', { name: 'Amount, in minutes of turns' }).fill('many');
+    await form.getByRole('button', { name: 'Set' }).click();
+    await form.getByRole('alert').getByText('"many" is not a number.').waitFor();
+    await form.getByRole('textbox', { name: 'Amount' }).fill('1,500');
+    expect(await findFaults(page)).toEqual([]);
+    await form.getByRole('button', { name: 'Set' }).click();
+    await form.waitFor({ state: 'detached' });
+    const found = async () =>
+      (await world.client.listBudgets()).items.find(({ of, unit }) => of === 'silent' && unit === 'seconds');
+    expect(await found()).toMatchObject({ scope: 'agent', period: 'day', amount: 90_000 });
+    await page.getByRole('button', { name: 'Change the limit of silent', exact: true }).click();
+    const amount = form.getByRole('textbox', { name: 'Amount, in minutes of turns a day' });
+    expect(await amount.inputValue()).toBe('1500');
+    await amount.fill('30');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await found()).toMatchObject({ amount: 1800 });
+    await page.getByRole('button', { name: 'Change the limit of silent', exact: true }).click();
+    await form.getByRole('button', { name: 'Remove the limit' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await found()).toBeUndefined();
+    expect(problems).toEqual([]);
+    await close();
+  });
+});
+
 describe('Costs and health', { timeout: 60_000 }, () => {
   test('shows what is used of a budget, the report, the log and what the doctor says', async () => {
     const { messageId } = await world.client.sendMessage('broken', { text: 'Run the tests.' });

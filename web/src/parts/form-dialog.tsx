@@ -14,6 +14,8 @@ export function FormDialog(props: {
   readonly submit: string;
   readonly onSubmit: (given: Given) => Promise<void>;
   readonly onClose: () => void;
+  /** Stands at the other end of the buttons. */
+  readonly also?: ComponentChildren;
   readonly children: ComponentChildren;
 }) {
   const [problem, setProblem] = useState<string | null>(null);
@@ -47,6 +49,12 @@ export function FormDialog(props: {
           )}
         </div>
         <div class="dialog-foot">
+          {props.also && (
+            <>
+              {props.also}
+              <span class="grow" />
+            </>
+          )}
           <button type="button" class="btn" onClick={props.onClose}>
             Cancel
           </button>
@@ -66,9 +74,10 @@ interface FieldProps {
   readonly placeholder?: string;
   readonly required?: boolean;
   readonly value?: string;
+  readonly inputMode?: 'decimal';
 }
 
-export function Field({ name, label, hint, placeholder, required = false, value }: FieldProps) {
+export function Field({ name, label, hint, placeholder, required = false, value, inputMode }: FieldProps) {
   return (
     <label class="field">
       <span>{label}</span>
@@ -78,9 +87,33 @@ export function Field({ name, label, hint, placeholder, required = false, value 
         placeholder={placeholder}
         required={required}
         autocomplete="off"
+        inputMode={inputMode}
         defaultValue={value}
       />
       {hint && <small>{hint}</small>}
+    </label>
+  );
+}
+
+interface SelectProps {
+  readonly name: string;
+  readonly label: string;
+  /** Each with the words for it. */
+  readonly options: readonly (readonly [string, string])[];
+  readonly onChange?: (value: string) => void;
+}
+
+export function Select({ name, label, options, onChange }: SelectProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select class="input" name={name} onChange={(event) => onChange?.(event.currentTarget.value)}>
+        {options.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
     </label>
   );
 }

@@ -6,6 +6,7 @@ import { api } from './session.ts';
 /** Everybody whom one sees, by handle. */
 const people = signal<ReadonlyMap<string, Participant>>(new Map());
 export const handlesKnown = computed(() => new Set(people.value.keys()));
+export const peopleKnown = computed(() => [...people.value.keys()].filter((handle) => isPerson(handle)));
 
 export function startPeople(): () => void {
   const stops = [onReread(() => void readAll()), onEvent(take)];

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { Budget } from '../../../../src/client/browser.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { Meter } from '../../parts/meter.tsx';
@@ -6,6 +7,8 @@ import { showClock, showWait } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { PERIODS, WHOSE, whoseBudget } from './budget-words.ts';
+import { SetBudget } from './set-budget.tsx';
 
 /** The daemon warns from here on. */
 const WARN_AT = 0.8;
@@ -17,21 +20,29 @@ export function Budgets() {
     () => api.listBudgets(),
     ({ type }) => type === 'run_ended' || type === 'run_started' || type.startsWith('question_'),
   );
+  const [asks, setAsks] = useState<Budget | 'new' | null>(null);
   return (
     <section class="part">
-      <h2>Budgets</h2>
+      <div class="part-head">
+        <h2>Budgets</h2>
+        <span class="grow" />
+        <button type="button" class="btn sm" onClick={() => setAsks('new')}>
+          Set a budget
+        </button>
+      </div>
+      {asks !== null && (
+        <SetBudget budget={asks === 'new' ? null : asks} onDone={budgets.reload} onClose={() => setAsks(null)} />
+      )}
       <Loading of={budgets}>
         {({ items }) =>
           items.length === 0 ? (
-            <p class="muted">
-              No limits are set. <code>substrat budget set lead --tokens 200000</code> sets one.
-            </p>
+            <p class="muted">No limits are set: turns use what they need.</p>
           ) : (
             <ul class="budgets">
               {items
                 .toSorted((a, b) => partOf(b) - partOf(a))
                 .map((budget) => (
-                  <Row key={budget.id} budget={budget} />
+                  <Row key={budget.id} budget={budget} onChange={() => setAsks(budget)} />
                 ))}
             </ul>
           )
@@ -41,10 +52,7 @@ export function Budgets() {
   );
 }
 
-const WHOSE = { agent: '', subtree: ' and all below it', person: ', by their messages' } as const;
-const WHEN = { day: 'a day', total: 'in total', first_day: 'on its first day' } as const;
-
-function Row({ budget }: { readonly budget: Budget }) {
+function Row({ budget, onChange }: { readonly budget: Budget; readonly onChange: () => void }) {
   const { of, scope, unit, period, used, reserved, limit, waiting, questionId } = budget;
   const part = partOf(budget);
   const kind = part >= 1 ? 'bad' : part >= WARN_AT ? 'warn' : 'run';
@@ -55,7 +63,7 @@ function Row({ budget }: { readonly budget: Budget }) {
         <span class="muted">{WHOSE[scope]}</span>
         <span class="grow" />
         <span class={part >= 1 ? 'bad' : undefined}>
-          {show(unit, used)} of {show(unit, limit)} {WHEN[period]}, {Math.round(part * 100)} %
+          {show(unit, used)} of {show(unit, limit)} {PERIODS[period]}, {Math.round(part * 100)} %
         </span>
       </div>
       <Meter
@@ -73,7 +81,10 @@ function Row({ budget }: { readonly budget: Budget }) {
         {budget.renewsAt && `Begins again at ${showClock(budget.renewsAt)}. `}
         {budget.expiresAt &&
           `Ends ${showClock(budget.expiresAt)}, in ${showWait(Date.parse(budget.expiresAt) - Date.now())}. `}
-        {questionId && part >= 1 && <a href={href('needs-me', questionId)}>Decide</a>}
+        {questionId && part >= 1 && <a href={href('needs-me', questionId)}>Decide</a>}{' '}
+        <button type="button" class="link" onClick={onChange} aria-label={`Change the limit of ${whoseBudget(budget)}`}>
+          Change
+        </button>
       </p>
     </li>
   );

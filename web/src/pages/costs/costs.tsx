@@ -4,6 +4,7 @@ import { PageBar } from '../../parts/page-bar.tsx';
 import { useLoad } from '../../state/load.ts';
 import { href, route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { AgentTable } from './agent-table.tsx';
 import { Bars } from './bars.tsx';
 import { Budgets } from './budgets.tsx';
 import { Doctor } from './doctor.tsx';
@@ -79,26 +80,10 @@ function Spent() {
               <Bars title="Runs" days={days} value={({ runs }) => runs} show={(n) => plural(n, 'run')} />
             </div>
             <Budgets />
-            <table class="tbl">
-              <thead>
-                <tr>
-                  <th>Agent</th>
-                  <th class="num">Runs</th>
-                  <th class="num">Tokens</th>
-                  <th class="num">Cost</th>
-                </tr>
-              </thead>
-              <tbody>
-                {agents.map((row) => (
-                  <tr key={row.of}>
-                    <td>{row.of}</td>
-                    <td class="num">{row.runs}</td>
-                    <td class="num">{showCount(row.inputTokens + row.outputTokens)}</td>
-                    <td class="num">{showCost(row.costUsd)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <section class="part">
+              <h2>By agent</h2>
+              <AgentTable rows={agents.map((row) => ({ ...row, agent: row.of }))} />
+            </section>
           </>
         )}
       </Loading>

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { LogEntry } from '../../../../src/client/browser.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Loading } from '../../parts/loading.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showFull } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
@@ -35,14 +36,7 @@ export function Log() {
             </button>
           ))}
         </div>
-        <input
-          class="input grow"
-          type="search"
-          aria-label="Only entries with this text"
-          placeholder="Only entries with this text"
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
+        <SearchField label="Only entries with this text" value={typed} onInput={setTyped} />
         <button type="button" class="btn sm" onClick={log.reload}>
           Read again
         </button>

@@ -10,6 +10,7 @@ import { useLoad } from '../../state/load.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import { shown } from '../../text/shown.ts';
+import { AgentTable } from './agent-table.tsx';
 
 const HOUR_MS = 3_600_000;
 const SPANS = [
@@ -89,36 +90,7 @@ function Told({ report }: { readonly report: Receipt }) {
         </>
       )}
       <h3>What ran</h3>
-      {agents.length === 0 ? (
-        <p class="muted">Nothing ran.</p>
-      ) : (
-        <table class="tbl flush">
-          <thead>
-            <tr>
-              <th>Agent</th>
-              <th class="num">Runs</th>
-              <th class="num">Failed</th>
-              <th class="num">Tokens</th>
-              <th class="num">Cost</th>
-            </tr>
-          </thead>
-          <tbody>
-            {agents.map((row) => (
-              <tr key={row.agent}>
-                <td>
-                  <a class="plain" href={href('team', row.agent)}>
-                    {row.agent}
-                  </a>
-                </td>
-                <td class="num">{row.runs}</td>
-                <td class="num">{row.failed}</td>
-                <td class="num">{showCount(row.inputTokens + row.outputTokens)}</td>
-                <td class="num">{showCost(row.costUsd)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {agents.length === 0 ? <p class="muted">Nothing ran.</p> : <AgentTable rows={agents} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
-import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { plural } from '../../parts/numbers.ts';
+import { Pane } from '../../parts/pane.tsx';
 import { showClock } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
 import { href } from '../../state/route.ts';
@@ -11,38 +11,36 @@ export function DocumentPane({ id, query }: { readonly id: string; readonly quer
   const document = useLoad(`document ${id}`, () => api.getDocument(id));
   const words = query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
   return (
-    <aside class="pane" aria-label="Document">
-      <div class="pane-head">
-        <h2 class="cut grow">{document.value?.title ?? document.value?.source_id ?? 'Document'}</h2>
-        <a class="btn quiet square" href={href('knowledge')} aria-label="Close the document">
-          <Icon name="close" />
-        </a>
-      </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Chunks">
-        <Loading of={document}>
-          {(found) => (
-            <div class="pane-body">
-              <dl class="facts">
-                <dt>Source</dt>
-                <dd>{found.source}</dd>
-                <dt>Path</dt>
-                <dd class="mono">{found.source_id}</dd>
-                <dt>Changed</dt>
-                <dd>{showClock(found.updated_at)}</dd>
-                <dt>Chunks</dt>
-                <dd>{plural(found.chunks.length, 'chunk')}</dd>
-              </dl>
-              {found.chunks.map((chunk) => (
-                <section key={chunk.index}>
-                  <h3>Chunk {chunk.index + 1}</h3>
-                  <pre class="value">{mark(chunk.text, words)}</pre>
-                </section>
-              ))}
-            </div>
-          )}
-        </Loading>
-      </div>
-    </aside>
+    <Pane
+      label="Document"
+      title={document.value?.title ?? document.value?.source_id ?? 'Document'}
+      back={href('knowledge')}
+      close="Close the document"
+      region="Chunks"
+    >
+      <Loading of={document}>
+        {(found) => (
+          <div class="pane-body">
+            <dl class="facts">
+              <dt>Source</dt>
+              <dd>{found.source}</dd>
+              <dt>Path</dt>
+              <dd class="mono">{found.source_id}</dd>
+              <dt>Changed</dt>
+              <dd>{showClock(found.updated_at)}</dd>
+              <dt>Chunks</dt>
+              <dd>{plural(found.chunks.length, 'chunk')}</dd>
+            </dl>
+            {found.chunks.map((chunk) => (
+              <section key={chunk.index}>
+                <h3>Chunk {chunk.index + 1}</h3>
+                <pre class="value">{mark(chunk.text, words)}</pre>
+              </section>
+            ))}
+          </div>
+        )}
+      </Loading>
+    </Pane>
   );
 }
 

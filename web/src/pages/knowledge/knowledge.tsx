@@ -3,6 +3,7 @@ import type { SearchResult } from '../../../../src/client/browser.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageBar } from '../../parts/page-bar.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
@@ -37,13 +38,11 @@ export function Knowledge() {
         <div class={`split${isOpen ? ' has-pane' : ' alone'}`}>
           <div class="col">
             <div class="more-row">
-              <input
-                class="input"
-                type="search"
-                aria-label="Search the knowledge base"
+              <SearchField
+                label="Search the knowledge base"
                 placeholder="Words, a “phrase”, a question, an error message"
                 value={typed}
-                onInput={(event) => setTyped(event.currentTarget.value)}
+                onInput={setTyped}
               />
             </div>
             <div class="scroll" tabIndex={0} role="region" aria-label="Results">

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Loading } from '../../parts/loading.tsx';
+import { SearchField } from '../../parts/search-field.tsx';
 import { showClock } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
 import { api } from '../../state/session.ts';
@@ -16,14 +17,7 @@ export function Passages({ of }: { readonly of: string }) {
     <section aria-label="Passages">
       <h2 class="group">Passages</h2>
       <div class="more-row">
-        <input
-          class="input"
-          type="search"
-          aria-label="Search passages"
-          placeholder="Search passages"
-          value={query}
-          onInput={(event) => setQuery(event.currentTarget.value)}
-        />
+        <SearchField label="Search passages" value={query} onInput={setQuery} />
       </div>
       <Loading of={found}>
         {(items) => (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Agent } from '../../../../src/client/browser.ts';
 import { describeAgent } from '../../parts/agent-state.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { Pane } from '../../parts/pane.tsx';
 import { describeRun } from '../../parts/run-state.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock } from '../../parts/time.ts';
@@ -21,69 +21,66 @@ export function AgentPane({ agent }: { readonly agent: Agent }) {
   );
   const running = runs.value?.find(({ state }) => state === 'running');
   return (
-    <aside class="pane" aria-label={agent.name}>
-      <div class="pane-head">
-        <h2 class="cut">{agent.handle}</h2>
-        <span class="prov">{agent.provider}</span>
-        <span class="grow" />
-        <a class="btn quiet square" href={href('team')} aria-label="Close">
-          <Icon name="close" />
-        </a>
-      </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Details">
-        <div class="pane-body">
-          <div class={`why ${mark}`}>
-            <StateMark mark={mark} />
-            <span class="txt wrap">{why}</span>
-          </div>
-          <Acts agent={agent} runningId={running?.id ?? null} />
-          <Message agent={agent} />
-          <dl class="facts">
-            {agent.role && [<dt key="role">Role</dt>, <dd key="role is">{agent.role}</dd>]}
-            <dt>Model</dt>
-            <dd>{agent.model ?? "the provider's own"}</dd>
-            {agent.persona && [<dt key="persona">Persona</dt>, <dd key="persona is">{agent.persona}</dd>]}
-            <dt>Workspace</dt>
-            <dd class="mono">
-              <a href={href('workspaces', agent.handle)}>{agent.workspace}</a>
-            </dd>
-            <dt>Changes</dt>
-            <dd>
-              <a href={href('workspaces', agent.handle, 'changes')}>Since its base</a>
-            </dd>
-            <dt>Tools</dt>
-            <dd>{agent.tools ? agent.tools.join(', ') : 'all'}</dd>
-            <dt>Created</dt>
-            <dd>{showClock(agent.createdAt)}</dd>
-            <dt>Memory</dt>
-            <dd>
-              <a href={href('memory', agent.handle)}>Blocks and passages</a>
-            </dd>
-          </dl>
-          {agent.instructions && (
-            <section>
-              <h3>Instructions</h3>
-              <pre class="value">{agent.instructions}</pre>
-            </section>
-          )}
-          <section>
-            <h3>Last runs</h3>
-            {runs.value?.length === 0 && <p class="muted">It has not taken a turn yet.</p>}
-            <ul class="lines">
-              {runs.value?.map((run) => (
-                <li key={run.id}>
-                  <StateMark mark={describeRun(run).mark} />
-                  <a class="cut grow" href={href('runs', run.id)}>
-                    {describeRun(run).word}
-                  </a>
-                  <span class="faint small nowrap">{showClock(run.startedAt ?? run.createdAt)}</span>
-                </li>
-              ))}
-            </ul>
-          </section>
+    <Pane
+      label={agent.name}
+      title={agent.handle}
+      head={<span class="prov">{agent.provider}</span>}
+      back={href('team')}
+      close="Close"
+      region="Details"
+    >
+      <div class="pane-body">
+        <div class={`why ${mark}`}>
+          <StateMark mark={mark} />
+          <span class="txt wrap">{why}</span>
         </div>
+        <Acts agent={agent} runningId={running?.id ?? null} />
+        <Message agent={agent} />
+        <dl class="facts">
+          {agent.role && [<dt key="role">Role</dt>, <dd key="role is">{agent.role}</dd>]}
+          <dt>Model</dt>
+          <dd>{agent.model ?? "the provider's own"}</dd>
+          {agent.persona && [<dt key="persona">Persona</dt>, <dd key="persona is">{agent.persona}</dd>]}
+          <dt>Workspace</dt>
+          <dd class="mono">
+            <a href={href('workspaces', agent.handle)}>{agent.workspace}</a>
+          </dd>
+          <dt>Changes</dt>
+          <dd>
+            <a href={href('workspaces', agent.handle, 'changes')}>Since its base</a>
+          </dd>
+          <dt>Tools</dt>
+          <dd>{agent.tools ? agent.tools.join(', ') : 'all'}</dd>
+          <dt>Created</dt>
+          <dd>{showClock(agent.createdAt)}</dd>
+          <dt>Memory</dt>
+          <dd>
+            <a href={href('memory', agent.handle)}>Blocks and passages</a>
+          </dd>
+        </dl>
+        {agent.instructions && (
+          <section>
+            <h3>Instructions</h3>
+            <pre class="value">{agent.instructions}</pre>
+          </section>
+        )}
+        <section>
+          <h3>Last runs</h3>
+          {runs.value?.length === 0 && <p class="muted">It has not taken a turn yet.</p>}
+          <ul class="lines">
+            {runs.value?.map((run) => (
+              <li key={run.id}>
+                <StateMark mark={describeRun(run).mark} />
+                <a class="cut grow" href={href('runs', run.id)}>
+                  {describeRun(run).word}
+                </a>
+                <span class="faint small nowrap">{showClock(run.startedAt ?? run.createdAt)}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
       </div>
-    </aside>
+    </Pane>
   );
 }
 

@@ -1,0 +1,15 @@
+import type { Budget } from '../../../../src/client/browser.ts';
+
+/** What one types an amount in. */
+export const UNITS: Readonly<Record<Budget['unit'], string>> = {
+  tokens: 'tokens',
+  usd: 'US dollars',
+  runs: 'turns',
+  seconds: 'minutes of turns',
+};
+export const PERIODS = { day: 'a day', total: 'in total', first_day: 'on its first day' } as const;
+export const WHOSE = { agent: '', subtree: ' and all below it', person: ', by their messages' } as const;
+
+export function whoseBudget({ of, scope }: Pick<Budget, 'of' | 'scope'>): string {
+  return `${of}${WHOSE[scope]}`;
+}
