@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findFaults, openBrowser, openPage } from '../helpers/browser.ts';
@@ -68,7 +69,75 @@ describe('a run', { timeout: 60_000 }, () => {
   });
 });
 
+describe('an attempt that failed', { timeout: 60_000 }, () => {
+  test('is a row that says why; its pane has the whole error', async () => {
+    const flag = join(world.directory, 'failed-once');
+    const program = world.program(
+      'shaky',
+      `async ({ say }) => {
+        const { existsSync, writeFileSync } = await import('node:fs');
+        say('I look.');
+        if (existsSync(${JSON.stringify(flag)})) return 'done';
+        writeFileSync(${JSON.stringify(flag)}, '');
+        throw new Error('The database does not answer.');
+      }`,
+    );
+    await world.client.createAgent({ name: 'shaky', program });
+    const { messageId } = await world.client.sendMessage('shaky', { text: 'Look.' });
+    await until('the answer', () => world.client.awaitReply(messageId, 20));
+    const [last] = (await world.client.listRuns({ agent: 'shaky' })).items;
+    const { failedAttempts } = await world.client.getRun(last?.id ?? '');
+    expect(failedAttempts).toMatchObject([
+      { attempt: 1, kind: 'crash', error: expect.stringContaining('The database does not answer.') },
+    ]);
+    const { page, problems, close } = await openPage(browser, world.client, { at: `/runs/${last?.id}` });
+    await page.getByText('1 failed: crash').waitFor();
+    const row = page.getByRole('button', {
+      name: /^Attempt 1 failed: .*does not answer.*The next one began 0:0\d later/,
+    });
+    await row.click();
+    const pane = page.getByRole('complementary', { name: 'Attempt' });
+    await pane.getByText('The database does not answer.').waitFor();
+    expect(await row.getAttribute('aria-pressed')).toBe('true');
+    expect(await findFaults(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await close();
+  });
+});
+
 describe('files', { timeout: 60_000 }, () => {
+  test('of a draft outlive the page, and are forgotten when the message is sent', async () => {
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/talk/general' });
+    const field = page.getByRole('textbox', { name: 'Message #general' });
+    await field.waitFor();
+    const chosen = page.getByRole('list', { name: 'Files to send' });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles([{ name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('Ship it.') }]);
+    await chosen.getByText('plan.txt').waitFor();
+    await field.fill('The plan');
+    await page.getByText('Draft is kept on this device').waitFor();
+    await page.reload();
+    await chosen.getByText('plan.txt').waitFor();
+    // Another place has its own.
+    await page.evaluate("location.hash = '/talk/dm-lead-user'");
+    await page.getByRole('textbox', { name: 'Message @lead' }).waitFor();
+    expect(await chosen.count()).toBe(0);
+    await page.goBack();
+    await chosen.getByText('plan.txt').waitFor();
+    expect(await field.inputValue()).toBe('The plan');
+    await field.press('Enter');
+    await chosen.waitFor({ state: 'detached' });
+    const { items } = await world.client.listChannelMessages('general');
+    expect(items[0]).toMatchObject({ text: 'The plan', attachments: [{ name: 'plan.txt', size: 8 }] });
+    await page.reload();
+    await page.getByRole('log').getByText('The plan').waitFor();
+    await page.waitForTimeout(300);
+    expect(await chosen.count()).toBe(0);
+    expect(problems).toEqual([]);
+    await close();
+  });
+
   test('are chosen, pasted and dropped, sent with a message, and read again', async () => {
     const { page, problems, close } = await openPage(browser, world.client, { at: '/talk/general' });
     const field = page.getByRole('textbox', { name: 'Message #general' });

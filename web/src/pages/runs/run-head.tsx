@@ -1,4 +1,4 @@
-import type { Run, SentMessage, Trace } from '../../../../src/client/browser.ts';
+import type { Run, RunDetail, SentMessage, Trace } from '../../../../src/client/browser.ts';
 import { Fig } from '../../parts/fig.tsx';
 import { showCost, showCount } from '../../parts/numbers.ts';
 import { describeRun } from '../../parts/run-state.ts';
@@ -12,7 +12,7 @@ import { shown } from '../../text/shown.ts';
 import { messageAddress, SentLink } from './trace-pane.tsx';
 
 interface Props {
-  readonly run: Run;
+  readonly run: RunDetail;
   readonly end: number;
   readonly steps: number;
   readonly trace: Trace | null;
@@ -56,7 +56,7 @@ export function RunHead({ run, end, steps, trace, sent }: Props) {
           value={run.startedAt ? showDuration(end - Date.parse(run.startedAt)) : '0:00'}
         />
         <Fig name="Steps" value={String(steps)} />
-        <Fig name="Attempts" value={String(run.attempt)} />
+        <Fig name="Attempts" value={String(run.attempt)} more={brokenWords(run)} />
         <Fig
           name="Tokens"
           value={`${showCount(run.usage.inputTokens)} in`}
@@ -67,6 +67,12 @@ export function RunHead({ run, end, steps, trace, sent }: Props) {
       <Way run={run} trace={trace} sent={sent} />
     </div>
   );
+}
+
+/** "1 failed: rate limit"; of several kinds, the last. */
+function brokenWords({ failedAttempts }: RunDetail): string {
+  const last = failedAttempts.at(-1);
+  return last ? `${failedAttempts.length} failed: ${last.kind.replaceAll('_', ' ')}` : '';
 }
 
 /** The message that started the run, those that it sent, and the trace that both belong to. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Run, RunMessage, RunStep } from '../../../../src/client/browser.ts';
+import type { RunDetail } from '../../../../src/client/browser.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { showCost } from '../../parts/numbers.ts';
 import { PageBar } from '../../parts/page-bar.tsx';
@@ -10,11 +10,12 @@ import { addShortcuts } from '../../state/keys.ts';
 import { useLoad } from '../../state/load.ts';
 import { go, href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { AttemptPane, describeBreak } from './attempt-pane.tsx';
 import { LiveTurn } from './live-turn.tsx';
 import { RunHead } from './run-head.tsx';
 import { StepPane } from './step-pane.tsx';
 import { TracePane } from './trace-pane.tsx';
-import { type Row, type Scale, type StepRow, toRows, toScale } from './waterfall.ts';
+import { type BreakRow, type Row, type Scale, type StepRow, toRows, toScale } from './waterfall.ts';
 
 const LOOK_MS = 2000;
 
@@ -59,18 +60,19 @@ export function RunPage({ id, open }: { readonly id: string; readonly open: stri
 }
 
 interface WholeProps {
-  readonly run: Run & { readonly messages: RunMessage[]; readonly steps: RunStep[] };
-  /** The number of a step, or "trace". */
+  readonly run: RunDetail;
+  /** The number of a step, "attempt-1", or "trace". */
   readonly opened: string | null;
 }
 
 function Whole({ run, opened }: WholeProps) {
   const end = run.endedAt ? Date.parse(run.endedAt) : now.value;
-  const rows = useMemo(() => toRows(run.messages, end, run.steps), [run]);
+  const rows = useMemo(() => toRows(run, end), [run]);
   const scale = useMemo(() => toScale(rows), [rows]);
   const steps = rows.filter((one): one is StepRow => one.kind !== 'gap' && one.kind !== 'break');
   const at = steps.findIndex(({ n }) => String(n) === opened);
   const open = steps[at];
+  const broken = rows.find((row): row is BreakRow => row.kind === 'break' && `attempt-${row.attempt}` === opened);
   const way = useLoad(
     `way ${run.id} ${run.state}`,
     async () => {
@@ -93,10 +95,10 @@ function Whole({ run, opened }: WholeProps) {
     ]);
   }, [at, run]);
   return (
-    <div class={`split${open || isTrace ? ' has-pane' : ' alone'}`}>
+    <div class={`split${open || broken || isTrace ? ' has-pane' : ' alone'}`}>
       <div class="col">
         <RunHead run={run} end={end} steps={steps.length} trace={trace} sent={sent} />
-        <Waterfall runId={run.id} rows={rows} scale={scale} open={open?.n ?? null} />
+        <Waterfall runId={run.id} rows={rows} scale={scale} open={(open ?? broken)?.n ?? null} />
         {run.state === 'running' && <LiveTurn runId={run.id} />}
         <div class="legend desk">
           {(['model', 'tool', 'message', 'bad'] as const).map((kind) => (
@@ -110,6 +112,7 @@ function Whole({ run, opened }: WholeProps) {
         </div>
       </div>
       {open && <StepPane key={open.n} run={run} step={open} sent={sent} />}
+      {broken && <AttemptPane key={broken.attempt} run={run} row={broken} />}
       {isTrace && <TracePane run={run} trace={trace} sent={sent} />}
     </div>
   );
@@ -158,7 +161,7 @@ function Waterfall({ runId, rows, scale, open }: WaterfallProps) {
             runId={runId}
             row={row}
             scale={scale}
-            isOpen={row.kind !== 'gap' && row.kind !== 'break' && row.n === open}
+            isOpen={row.kind !== 'gap' && row.n === open}
           />
         ))}
         <svg
@@ -187,10 +190,15 @@ function RowLine({
   if (row.kind === 'gap') return <div class="wf-note is-gap">{showDuration(row.ms)} idle. Not drawn to scale</div>;
   if (row.kind === 'break') {
     return (
-      <div class="wf-note is-break">
-        <StateMark mark="wait" />
-        Attempt {row.attempt} broke here; the next one follows.
-      </div>
+      <button
+        type="button"
+        class="wf-note is-break"
+        aria-pressed={isOpen}
+        onClick={() => go('runs', runId, `attempt-${row.attempt}`)}
+      >
+        <StateMark mark="fail" />
+        <span class="cut">{describeBreak(row)}</span>
+      </button>
     );
   }
   const [x, until] = [scale.at(row.start), scale.at(row.end)];

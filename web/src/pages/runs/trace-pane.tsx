@@ -1,6 +1,6 @@
 import type { Run, SentMessage, Trace } from '../../../../src/client/browser.ts';
-import { Icon } from '../../parts/icon.tsx';
 import { plural, showCost, showCount } from '../../parts/numbers.ts';
+import { Pane } from '../../parts/pane.tsx';
 import { describeRun } from '../../parts/run-state.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock, showDuration } from '../../parts/time.ts';
@@ -21,58 +21,58 @@ export function TracePane({ run: { id, agent }, trace, sent }: Props) {
   const { message, runs, complete } = trace;
   const sum = (of: (run: Trace['runs'][number]) => number): number => runs.reduce((total, run) => total + of(run), 0);
   return (
-    <aside class="pane" aria-label="Trace">
-      <div class="pane-head">
-        <h2>Trace</h2>
-        <span class="faint small cut grow">
+    <Pane
+      label="Trace"
+      title="Trace"
+      head={
+        <span class="faint small cut">
           {plural(runs.length, 'run')}, {showCount(sum(({ tokens }) => tokens))} tokens,{' '}
           {showCost(sum(({ costUsd }) => costUsd))}
         </span>
-        <a class="btn quiet square" href={href('runs', id)} aria-label="Close the trace">
-          <Icon name="close" />
-        </a>
-      </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Runs of the trace">
-        <div class="pane-body">
-          <section>
-            <h3>Began with</h3>
-            {message ? (
-              <a class="began" href={messageAddress(message)}>
-                <b>{message.from === me.value && message.from === 'user' ? 'you' : message.from}</b>{' '}
-                <span class="faint">{showClock(message.createdAt)}</span>
-                <span class="found-text">{shown(message.text)}</span>
-              </a>
-            ) : (
-              <p class="muted">The message that began it no longer exists.</p>
-            )}
-          </section>
-          <section>
-            <h3>Runs</h3>
-            <ol class="trace">
-              {inTree(runs).map(({ run, depth }) => (
-                <TraceRow key={run.run} run={run} depth={depth} isThis={run.run === id} />
+      }
+      back={href('runs', id)}
+      close="Close the trace"
+      region="Runs of the trace"
+    >
+      <div class="pane-body">
+        <section>
+          <h3>Began with</h3>
+          {message ? (
+            <a class="began" href={messageAddress(message)}>
+              <b>{message.from === me.value && message.from === 'user' ? 'you' : message.from}</b>{' '}
+              <span class="faint">{showClock(message.createdAt)}</span>
+              <span class="found-text">{shown(message.text)}</span>
+            </a>
+          ) : (
+            <p class="muted">The message that began it no longer exists.</p>
+          )}
+        </section>
+        <section>
+          <h3>Runs</h3>
+          <ol class="trace">
+            {inTree(runs).map(({ run, depth }) => (
+              <TraceRow key={run.run} run={run} depth={depth} isThis={run.run === id} />
+            ))}
+          </ol>
+          {!complete && <p class="muted small">Only the first {runs.length} runs are listed.</p>}
+        </section>
+        <section>
+          <h3>Messages that this run sent</h3>
+          {sent.length === 0 ? (
+            <p class="muted">None.</p>
+          ) : (
+            <ul class="sent">
+              {sent.map((one) => (
+                <li key={one.messageId}>
+                  <SentLink message={one} agent={agent} />
+                  <span class="found-text">{shown(one.text)}</span>
+                </li>
               ))}
-            </ol>
-            {!complete && <p class="muted small">Only the first {runs.length} runs are listed.</p>}
-          </section>
-          <section>
-            <h3>Messages that this run sent</h3>
-            {sent.length === 0 ? (
-              <p class="muted">None.</p>
-            ) : (
-              <ul class="sent">
-                {sent.map((one) => (
-                  <li key={one.messageId}>
-                    <SentLink message={one} agent={agent} />
-                    <span class="found-text">{shown(one.text)}</span>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </section>
-        </div>
+            </ul>
+          )}
+        </section>
       </div>
-    </aside>
+    </Pane>
   );
 }
 

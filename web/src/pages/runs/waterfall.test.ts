@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { RunMessage } from '../../../../src/client/browser.ts';
-import { type StepRow, toRows, toScale } from './waterfall.ts';
+import type { FailedAttempt, RunMessage } from '../../../../src/client/browser.ts';
+import { type Recorded, type StepRow, toRows, toScale } from './waterfall.ts';
 
 const START = Date.parse('2026-01-31T12:00:00.000Z');
 const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString();
@@ -18,10 +18,12 @@ const record = (type: RunMessage['type'], seconds: number, more: Partial<RunMess
   createdAt: at(seconds),
   ...more,
 });
+const rowsOf = (messages: RunMessage[], end: number, more: Partial<Recorded> = {}) =>
+  toRows({ messages, ...more }, end);
 const call = { tool: 'read_file', callId: 'c' };
 
 test('a call and its result are one row, from the call to the result', () => {
-  const rows = toRows(
+  const rows = rowsOf(
     [
       record('user_message', 0),
       record('assistant_message', 3, { content: 'I read it.' }),
@@ -36,12 +38,12 @@ test('a call and its result are one row, from the call to the result', () => {
 });
 
 test('a call without a result lasts until now', () => {
-  const [row] = toRows([record('tool_call_message', 0, call)], START + 60_000);
+  const [row] = rowsOf([record('tool_call_message', 0, call)], START + 60_000);
   expect(row).toMatchObject({ end: START + 60_000, result: null });
 });
 
 test('a new attempt and a long gap have rows of their own; the gap is squeezed to one width', () => {
-  const rows = toRows(
+  const rows = rowsOf(
     [
       record('user_message', 0),
       record('tool_call_message', 1, call),
@@ -67,14 +69,14 @@ test('a prompt is split into its sections, and a step has its usage in the first
     { name: 'instructions', length: 4 },
   ];
   const usage = { inputTokens: 10, outputTokens: 1, costUsd: 0.5 };
-  const rows = toRows(
+  const rows = rowsOf(
     [
       record('system_message', 0, { content: 'You are ada.\n\nWork', sections }),
       record('assistant_message', 3, { content: 'I work.' }),
       record('assistant_message', 4, { content: 'I am done.' }),
     ],
     START + 10_000,
-    [{ step: 1, attempt: 1, startedAt: at(0), tools: [], usage }],
+    { steps: [{ step: 1, attempt: 1, startedAt: at(0), tools: [], usage }] },
   ) as StepRow[];
   expect(rows[0]?.what).toBe('System prompt, 2 sections, 5 tokens');
   expect(rows[0]?.sections).toEqual([
@@ -82,4 +84,41 @@ test('a prompt is split into its sections, and a step has its usage in the first
     { name: 'instructions', text: 'Work' },
   ]);
   expect(rows.map((row) => row.usage)).toEqual([null, usage, null]);
+});
+
+const failure = (attempt: number, seconds: number, error: string): FailedAttempt => ({
+  attempt,
+  kind: 'rate_limit',
+  error,
+  at: at(seconds),
+  notBefore: at(seconds + 5),
+});
+
+test('a broken attempt says why it failed and how long the next one waited, even if it recorded nothing', () => {
+  const rows = rowsOf([record('user_message', 0), record('user_message', 30, { attempt: 3 })], START + 40_000, {
+    failedAttempts: [failure(1, 2, 'Too many requests.'), failure(2, 12, 'No answer.'), failure(3, 35, 'Again.')],
+  });
+  expect(rows.map((row) => (row.kind === 'break' ? [row.attempt, row.failed?.error, row.waitedMs] : row.kind))).toEqual(
+    ['prompt', [1, 'Too many requests.', 10_000], [2, 'No answer.', 18_000], 'prompt', [3, 'Again.', null]],
+  );
+  expect(new Set(rows.map(({ kind, n: number }) => `${kind} ${number}`)).size).toBe(rows.length);
+});
+
+test('ten thousand records become rows in a time that grows with their number', () => {
+  const many = (count: number): RunMessage[] =>
+    Array.from({ length: count }, (_, i) => {
+      const own = { tool: 'read_file', callId: `c${i >> 1}` };
+      return record(i % 2 === 0 ? 'tool_call_message' : 'tool_return_message', i * 100, own);
+    });
+  const cost = (count: number): number => {
+    const records = many(count);
+    const before = process.cpuUsage();
+    toScale(rowsOf(records, START));
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  cost(2000);
+  // A hundred times the records would cost ten thousand times as much if each looked at all others.
+  const [few, lots] = [Math.min(cost(500), cost(500), cost(500)), Math.min(cost(50_000), cost(50_000))];
+  expect(lots / Math.max(few, 500)).toBeLessThan(1000);
 });

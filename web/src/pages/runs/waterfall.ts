@@ -1,4 +1,4 @@
-import type { RunMessage, RunStep } from '../../../../src/client/browser.ts';
+import type { FailedAttempt, RunMessage, RunStep } from '../../../../src/client/browser.ts';
 import { plural, showCount } from '../../parts/numbers.ts';
 import { shown, shownJson } from '../../text/shown.ts';
 
@@ -23,7 +23,15 @@ export type Row =
       readonly usage: RunStep['usage'];
     }
   | { readonly kind: 'gap'; readonly n: number; readonly ms: number }
-  | { readonly kind: 'break'; readonly n: number; readonly attempt: number };
+  | {
+      readonly kind: 'break';
+      readonly n: number;
+      readonly attempt: number;
+      /** Null if nobody recorded why. */
+      readonly failed: FailedAttempt | null;
+      /** From its end to the beginning of the next one; null if that one has not begun. */
+      readonly waitedMs: number | null;
+    };
 
 export interface PromptSection {
   readonly name: string;
@@ -31,6 +39,7 @@ export interface PromptSection {
 }
 
 export type StepRow = Exclude<Row, { kind: 'gap' | 'break' }>;
+export type BreakRow = Extract<Row, { kind: 'break' }>;
 
 /** Where the bars are: from 0 to 100, with long gaps squeezed. */
 export interface Scale {
@@ -44,15 +53,25 @@ export interface Scale {
 const TALKS = /^(send_message|broadcast|post|speak|ask_person|reply)/;
 const GAP_WIDTH = 3;
 
-/** The rows of a run, in order: calls with their results, attempts, and gaps in which nothing happened. */
-export function toRows(records: readonly RunMessage[], end: number, used: readonly RunStep[] = []): Row[] {
+/** What the rows are made of. */
+export interface Recorded {
+  readonly messages: readonly RunMessage[];
+  readonly steps?: readonly RunStep[];
+  readonly failedAttempts?: readonly FailedAttempt[];
+}
+
+/** The rows of a run, in order: calls with their results, broken attempts, and gaps in which nothing happened. */
+export function toRows({ messages: records, steps: used = [], failedAttempts = [] }: Recorded, end: number): Row[] {
+  const calls = new Set<string>();
   const returns = new Map<string, RunMessage>();
   for (const record of records) {
-    if (record.type === 'tool_return_message' && record.callId !== null) returns.set(keyOf(record), record);
+    if (record.callId === null) continue;
+    if (record.type === 'tool_return_message') returns.set(keyOf(record), record);
+    if (record.type === 'tool_call_message') calls.add(keyOf(record));
   }
   const steps: StepRow[] = [];
   records.forEach((record, i) => {
-    if (record.type === 'tool_return_message' && returns.get(keyOf(record)) === record && hasCall(records, record))
+    if (record.type === 'tool_return_message' && returns.get(keyOf(record)) === record && calls.has(keyOf(record)))
       return;
     const before = records[i - 1];
     const since = before?.attempt === record.attempt ? Date.parse(before.createdAt) : null;
@@ -60,27 +79,45 @@ export function toRows(records: readonly RunMessage[], end: number, used: readon
   });
   const rows = withUsage(steps, used);
   const long = longGap(steps);
-  return rows.flatMap((step, i): Row[] => {
+  const shown = rows.flatMap((step, i): Row[] => {
     const before = rows[i - 1];
     const idle = before ? step.start - before.end : 0;
+    const isNext = i === 0 || before?.attempt !== step.attempt;
     return [
-      ...(before && before.attempt !== step.attempt
-        ? [{ kind: 'break' as const, n: step.n, attempt: before.attempt }]
-        : []),
+      ...(isNext ? breaksBetween(before?.attempt ?? 0, step, failedAttempts) : []),
       ...(idle > long ? [{ kind: 'gap' as const, n: step.n, ms: idle }] : []),
       step,
     ];
   });
+  const last = rows.at(-1)?.attempt ?? 0;
+  return [...shown, ...failedAttempts.filter(({ attempt }) => attempt >= last).map((failed) => toBreak(failed, null))];
+}
+
+/** The attempts that broke before this step, from the one of the step before it on. */
+function breaksBetween(from: number, { n, attempt, start }: StepRow, failed: readonly FailedAttempt[]): Row[] {
+  const known = failed.filter((one) => one.attempt >= from && one.attempt < attempt);
+  if (known.length > 0) {
+    // Numbered by the attempt: several may stand before one step.
+    return known.map((one, i) => toBreak(one, known[i + 1] ? Date.parse(known[i + 1]?.at ?? '') : start));
+  }
+  return from === 0 ? [] : [{ kind: 'break', n, attempt: from, failed: null, waitedMs: null }];
+}
+
+function toBreak(failed: FailedAttempt, next: number | null): Row {
+  const waitedMs = next === null ? null : Math.max(0, next - Date.parse(failed.at));
+  return { kind: 'break', n: -failed.attempt, attempt: failed.attempt, failed, waitedMs };
 }
 
 /** Time is drawn to scale, except for gaps, which all have one width. */
 export function toScale(rows: readonly Row[]): Scale {
   const steps = rows.filter((row) => row.kind !== 'gap' && row.kind !== 'break');
   const start = steps[0]?.start ?? 0;
-  const end = Math.max(start + 1, ...steps.map((step) => step.end));
+  const end = steps.reduce((last, step) => Math.max(last, step.end), start + 1);
+  // A gap stands right before its step.
   const gaps = rows.flatMap((row, i) => {
-    const next = rows.slice(i + 1).find((one) => one.kind !== 'gap' && one.kind !== 'break');
-    return row.kind === 'gap' && next ? [{ from: next.start - row.ms, to: next.start }] : [];
+    const next = rows[i + 1];
+    if (row.kind !== 'gap' || !next || next.kind === 'gap' || next.kind === 'break') return [];
+    return [{ from: next.start - row.ms, to: next.start }];
   });
   const idle = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
   const perMs = (100 - gaps.length * GAP_WIDTH) / Math.max(1, end - start - idle);
@@ -173,10 +210,6 @@ function withUsage(rows: readonly StepRow[], used: readonly RunStep[]): StepRow[
     left.delete(key);
     return { ...row, usage };
   });
-}
-
-function hasCall(records: readonly RunMessage[], { callId, attempt }: RunMessage): boolean {
-  return records.some((one) => one.type === 'tool_call_message' && one.callId === callId && one.attempt === attempt);
 }
 
 function keyOf({ attempt, callId }: RunMessage): string {
