@@ -64,6 +64,34 @@ describe.each(['anthropic', 'responses', 'chat'])('an agent that is a model (%s)
   });
 });
 
+test('a request that does not fit into the budget is not sent; after a raise the turn goes on', async () => {
+  await using daemon = await startDaemon({ config: config('anthropic'), members: { ann: { provider: 'llm' } } });
+  const { client } = daemon;
+  // The prompt of the run fits, with the instructions and the schemas of the tools it does not.
+  await client.setBudget({ of: 'ann', unit: 'tokens', period: 'total', amount: 3_000 });
+  const { messageId } = await client.sendMessage('ann', { text: 'Go.' });
+  const question = await until('the question', async () => (await client.listQuestions()).items[0] ?? null);
+  expect(question.subject).toMatch(/3,000 tokens in total is used up/);
+  expect(model.requests).toEqual([]);
+  const { items } = await client.listBudgets();
+  expect(items.find(({ period }) => period === 'total')).toMatchObject({ used: 0, reserved: 0, waiting: 1 });
+  expect((await client.getAgent('ann')).status).toMatchObject({
+    kind: 'stopped',
+    reason: expect.stringMatching(
+      /has only 3,000 tokens left\. The next request to the model needs [\d,]+ tokens or more\.$/,
+    ),
+  });
+  await client.answerQuestion(question.id, 'raise 100000');
+  expect((await client.awaitReply(messageId, 20))?.text).toMatch(/^I heard 1: /);
+  // What is left limits what the model may write.
+  await client.setBudget({ of: 'ann', unit: 'tokens', period: 'total', amount: 5_000 });
+  const second = await client.sendMessage('ann', { text: 'Again.' });
+  expect((await client.awaitReply(second.messageId, 20))?.text).toMatch(/^I heard 2: /);
+  const limits = model.requests.map(({ body }) => (body as { max_tokens: number }).max_tokens);
+  expect(limits).toHaveLength(2);
+  expect(limits[1]).toBeLessThan(limits[0] ?? 0);
+});
+
 describe.skipIf(noBwrap !== null)('in a sandbox', () => {
   test('the workspace tools see the workspace and not the key', async () => {
     await using daemon = await startDaemon({

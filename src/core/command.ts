@@ -63,12 +63,34 @@ export interface Endpoint {
   readonly dialect?: Dialect;
   /** The models that may be requested; undefined: any. Needs a `dialect`. */
   readonly models?: readonly string[];
+  /** Asked before each request of a `dialect` that a model answers. Null: it is not sent. */
+  readonly onRequest?: AdmitRequest;
   /** Called at the end of each response of a `dialect`, also of a failed one. Must not throw. */
   readonly onAnswer?: (answer: ModelAnswer) => void;
 }
 
 /** How a model service is asked. `openai` is both the Responses and the Chat Completions API. */
 export type Dialect = 'anthropic' | 'openai' | 'gemini';
+
+/** What a model request can use at most. */
+export interface ModelRequest {
+  readonly model: string | null;
+  /** Estimated. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** With less than this, the model could not answer. */
+  readonly leastOutput: number;
+}
+
+/** A request that may be sent. What it can use is held back until it is over. */
+export interface Admission {
+  /** How much the model may write. */
+  readonly outputTokens: number;
+  /** What it used was counted, or it used nothing. May be called more than once. */
+  over(): void;
+}
+
+export type AdmitRequest = (request: ModelRequest) => Promise<Admission | null>;
 
 /** One response of a model service as the proxy saw it: the sandbox cannot forge these numbers. */
 export interface ModelAnswer {

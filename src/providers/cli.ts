@@ -240,7 +240,7 @@ function confine(
     watch(answer);
     turn.meter(answer);
   };
-  const watched = endpoints?.map((endpoint) => ({ ...endpoint, onAnswer }));
+  const watched = endpoints?.map((endpoint) => ({ ...endpoint, onRequest: turn.admit, onAnswer }));
   return turn.launch.confine(command, { ...needs, installed, ...(watched && { endpoints: watched }) });
 }
 

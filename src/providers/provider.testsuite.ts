@@ -276,6 +276,7 @@ export function makeTurn(workspace: string): Turn {
     guard: null,
     conversation: conversationInMemory(),
     news: { next: async () => null },
+    admit: async ({ outputTokens }) => ({ outputTokens, over: () => {} }),
     meter: () => {},
     launch: {
       program: null,

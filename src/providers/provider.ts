@@ -1,5 +1,5 @@
 import type { BoundTool } from '../core/bound-tool.ts';
-import type { Command, ModelAnswer, Needs } from '../core/command.ts';
+import type { AdmitRequest, Command, ModelAnswer, Needs } from '../core/command.ts';
 import type { Conversation } from '../core/conversation.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { Guard } from '../core/guard.ts';
@@ -77,6 +77,8 @@ export interface Turn {
   readonly conversation: Conversation;
   /** For a provider that inserts messages into a running turn (`about.steers`). */
   readonly news: News;
+  /** Must be asked before each request to a model that the daemon sends or passes on. Null: a budget does not allow it, and the turn ends. */
+  readonly admit: AdmitRequest;
   /** Takes what the daemon counted itself in the answers of the model's service, at any time until the turn ends. */
   readonly meter: (answer: Pick<ModelAnswer, 'model' | 'inputTokens' | 'outputTokens'>) => void;
   /** For a provider that starts a program. */

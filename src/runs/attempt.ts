@@ -6,7 +6,7 @@ import { EXTERNAL } from '../core/provider-names.ts';
 import type { PromptPart, Run, RunMessageType } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
 import { sessionKeyOf } from '../core/session.ts';
-import type { Exhausted } from './budgets.ts';
+import type { Admitted, Exhausted } from './budgets.ts';
 import type { RunSpans } from './spans.ts';
 import type { Tx } from './tx.ts';
 import { UsageCount } from './usage-count.ts';
@@ -42,6 +42,10 @@ export interface ActiveAttempt extends Attempt {
   /** Whether it draws from budgets, which one is used up, and what looks at them again. */
   budgeted: boolean;
   exhausted: Exhausted | null;
+  /** The model requests that were admitted and are not over. */
+  readonly admitted: Admitted;
+  /** A model request was refused: whatever its program says then, it was stopped. */
+  refused: boolean;
   checkBudgets: () => Promise<void>;
   /** Its provider was started. */
   begun: boolean;
@@ -82,6 +86,8 @@ export function createAttempt(
     flush: async () => {},
     budgeted: false,
     exhausted: null,
+    admitted: { held: { tokens: 0, usd: 0 }, planned: new Map() },
+    refused: false,
     checkBudgets: async () => {},
     begun: false,
     calling: new Map(),

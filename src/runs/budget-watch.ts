@@ -11,6 +11,8 @@ export interface BudgetWatch {
   used(): void;
   /** Writes what was used, and stops the turn if a budget is used up. */
   check(): Promise<void>;
+  /** A model request did not fit: the turn ends. */
+  refuse(exhausted: Exhausted): void;
   saw(event: ProviderEvent): void;
   close(): void;
 }
@@ -40,15 +42,18 @@ export function watchBudgets({
   const endIfFree = () => {
     if (stopping && calls.size === 0) ending.abort();
   };
+  const stop = (exhausted: Exhausted) => {
+    if (stopping) return;
+    stopping = true;
+    onStop(exhausted);
+    timer = setTimeout(() => ending.abort(), stopAfterMs);
+    endIfFree();
+  };
   const settleAll = async () => {
     do {
       again = false;
       const exhausted = await settle();
-      if (!exhausted || stopping) continue;
-      stopping = true;
-      onStop(exhausted);
-      timer = setTimeout(() => ending.abort(), stopAfterMs);
-      endIfFree();
+      if (exhausted) stop(exhausted);
     } while (again);
   };
   const check = (): Promise<void> => {
@@ -64,6 +69,7 @@ export function watchBudgets({
     signal: ending.signal,
     used: () => void check(),
     check,
+    refuse: stop,
     saw: (event) => {
       if (event.type === 'tool_call') calls.add(event.id);
       if (event.type !== 'tool_result') return;

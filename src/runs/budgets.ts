@@ -10,6 +10,7 @@ import {
   periodNumberOf,
   WARN_AT,
 } from '../core/budget.ts';
+import type { ModelRequest } from '../core/command.ts';
 import type { Run } from '../core/run.ts';
 import { estimateTokens } from '../core/tokens.ts';
 import type { Prices, RunUsage } from '../core/usage.ts';
@@ -98,31 +99,36 @@ export async function reserve(
 
 /**
  * Writes what an attempt has used so far to its charges, and reserves more if it has used what it reserved. Returns the
- * budget that is used up: then the turn must stop. Needs no fence: what is spent is spent.
+ * budget that is used up: then the turn must stop. Needs no fence: what is spent is spent. `planned` is what it reserves by budget,
+ * without its model requests in progress.
  */
 export async function settleSoFar(
   tx: Tx,
   tell: Tell,
-  attempt: Attempt,
+  attempt: Attempt & { readonly admitted: Admitted },
   usage: RunUsage,
   now: number,
-): Promise<Exhausted | null> {
+): Promise<{ readonly exhausted: Exhausted | null; readonly planned: ReadonlyMap<string, number> }> {
   let exhausted: Exhausted | null = null;
+  const planned = new Map<string, number>();
+  const { held: asked } = attempt.admitted;
   for (const charge of await openCharges(tx, attempt)) {
     const budget = (await tx.budgets.getBudget({ id: charge.budgetId })) as Budget;
     const used = Math.max(charge.used, usedOf(budget.unit, usage, charge, now));
     const { held } = await tx.budgets.getDrawn(charge);
     const others = held - Math.max(charge.reserved, charge.used);
     const room = limitOf(budget, charge.periodNumber) - others - used;
-    const wanted = used >= charge.reserved ? used + TURN[budget.unit] : charge.reserved;
-    const reserved = Math.max(used, Math.min(wanted, used + room));
+    const before = attempt.admitted.planned.get(budget.id) ?? charge.reserved;
+    const wanted = used >= before ? used + TURN[budget.unit] : before;
+    planned.set(budget.id, wanted);
+    const reserved = Math.max(used + heldOf(asked, budget.unit), Math.min(wanted, used + room));
     await tx.budgets.setCharge({ ...charge, used, reserved, grade: usage.grade });
     await warn(tx, tell, attempt, { budget, charge, added: used - charge.used }, now);
     if (room > 0 || exhausted) continue;
     const text = `${await sentenceOf(tx, budget, charge.periodNumber)} has nothing left.`;
     exhausted = { budgetId: budget.id, why: 'used', text };
   }
-  return exhausted;
+  return { exhausted, planned };
 }
 
 /**
@@ -152,6 +158,72 @@ export async function settleFinally(
     released.push(budget.id);
   }
   return released;
+}
+
+/** What the model requests in progress of an attempt can use together, and what it reserves without them, by budget. */
+export interface Admitted {
+  held: Worst;
+  readonly planned: Map<string, number>;
+}
+
+export interface Worst {
+  readonly tokens: number;
+  readonly usd: number;
+}
+
+function heldOf({ tokens, usd }: Worst, unit: BudgetUnit): number {
+  return unit === 'tokens' ? tokens : unit === 'usd' ? usd : 0;
+}
+
+export interface Granted {
+  readonly outputTokens: number;
+  readonly worst: Worst;
+  /** What the attempt reserves without its requests, by budget. */
+  readonly planned: ReadonlyMap<string, number>;
+}
+
+/**
+ * Reserves what a model request can use at most on every budget of the attempt, or returns the one that it does not fit.
+ * If less is left than the model may write, it may write less.
+ */
+export async function admit(
+  tx: Tx,
+  attempt: Attempt & { readonly admitted: Admitted },
+  request: ModelRequest,
+  { price, usage }: { readonly price: Prices | null; readonly usage: RunUsage },
+  now: number,
+): Promise<Granted | Exhausted> {
+  const costOf = (output: number): Worst => ({
+    tokens: request.inputTokens + output,
+    usd: price ? (request.inputTokens * price.input + output * price.output) / 1_000_000 : 0,
+  });
+  const { held: asked } = attempt.admitted;
+  const charges: { readonly charge: Charge; readonly used: number; readonly unit: BudgetUnit }[] = [];
+  let most = request.outputTokens;
+  for (const charge of await openCharges(tx, attempt)) {
+    const budget = (await tx.budgets.getBudget({ id: charge.budgetId })) as Budget;
+    const { unit } = budget;
+    if (unit !== 'tokens' && unit !== 'usd') continue;
+    const used = Math.max(charge.used, usedOf(unit, usage, charge, now));
+    const others = (await tx.budgets.getDrawn(charge)).held - Math.max(charge.reserved, charge.used);
+    const left = limitOf(budget, charge.periodNumber) - others - used - heldOf(asked, unit);
+    const perToken = costOf(1)[unit] - costOf(0)[unit];
+    const room = left - costOf(0)[unit];
+    most = Math.min(most, perToken > 0 ? Math.floor(room / perToken) : room >= 0 ? most : -1);
+    if (most < request.leastOutput) {
+      const text = `${await sentenceOf(tx, budget, charge.periodNumber)} has ${leftText(budget, left)} left. The next request to the model needs ${amountText(unit, costOf(request.leastOutput)[unit])} or more.`;
+      return { budgetId: budget.id, why: 'used', text };
+    }
+    charges.push({ charge, used, unit });
+  }
+  const worst = costOf(most);
+  const planned = new Map<string, number>();
+  for (const { charge, used, unit } of charges) {
+    const wanted = used + heldOf(asked, unit) + worst[unit as 'tokens' | 'usd'];
+    planned.set(charge.budgetId, attempt.admitted.planned.get(charge.budgetId) ?? charge.reserved);
+    if (wanted > charge.reserved) await tx.budgets.setCharge({ ...charge, used, reserved: wanted });
+  }
+  return { outputTokens: most, worst, planned };
 }
 
 export interface Tell {

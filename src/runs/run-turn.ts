@@ -12,6 +12,7 @@ import type { Prices, UsageGrade } from '../core/usage.ts';
 import type { SavedWork } from '../core/wip.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { Store } from '../store/store.ts';
+import { admitRequests } from './admission.ts';
 import { type ActiveAttempt, advance, takePersona } from './attempt.ts';
 import { unparkAll } from './budget-parking.ts';
 import { watchBudgets } from './budget-watch.ts';
@@ -146,7 +147,8 @@ async function followTurn(
       ? 'cancelled'
       : { failure: { kind: kindOf(error), message: cleanText((error as Error).message) } };
   }
-  if (mayHaveUsed(outcome)) countRest(deps, started, seen);
+  if (attempt.refused) outcome = 'cancelled';
+  else if (mayHaveUsed(outcome)) countRest(deps, started, seen);
   const patience = patienceFor(deps, attempt, signal, 'what an attempt used could not be stored');
   await settleUsage(
     deps,
@@ -182,6 +184,8 @@ async function charge(
   const isFinal =
     !attempt.begun ||
     isOwn ||
+    // All its requests were counted.
+    attempt.refused ||
     (!mayHaveUsed(outcome) && characters === 0) ||
     counted('metered') ||
     (!isCut && counted('reported'));
@@ -235,11 +239,14 @@ async function execute(
   const lost = new AbortController();
   const watched: (() => void)[] = [];
   const watch = watchBudgets({
-    settle: () =>
-      deps.store.write(
+    settle: async () => {
+      const { exhausted, planned } = await deps.store.write(
         (tx) => settleSoFar(tx, deps.correspondence, attempt, attempt.usage.sum(), deps.clock()),
         `tree ${agent.treeId}`,
-      ),
+      );
+      for (const [budgetId, reserved] of planned) attempt.admitted.planned.set(budgetId, reserved);
+      return exhausted;
+    },
     stopAfterMs: deps.stopAfterMs,
     onStop: (exhausted) => {
       attempt.exhausted = exhausted;
@@ -254,6 +261,7 @@ async function execute(
     );
     if (attempt.budgeted) watch.used();
   };
+  let isDone = false;
   attempt.begun = true;
   const events = provider.runTurn({
     runId: attempt.runId,
@@ -270,6 +278,18 @@ async function execute(
     signal: AbortSignal.any([signal, lost.signal, exceeded, watch.signal]),
     tools,
     guard,
+    admit: admitRequests({
+      attempt,
+      store,
+      clock,
+      price: (model) => deps.prices(agent.provider, model ?? agent.model),
+      refuse: (exhausted) => {
+        // What a program asks after its answer does not matter.
+        if (isDone) return;
+        attempt.refused = true;
+        watch.refuse(exhausted);
+      },
+    }),
     meter: ({ model, ...used }) => {
       if (used.inputTokens + used.outputTokens > 0) count('metered', { ...used, ...(model !== null && { model }) });
     },
@@ -321,6 +341,7 @@ async function execute(
         }
       }
       if (fenced) continue;
+      isDone = event.type === 'done';
       if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
       if (event.type === 'error') return failureOf(event, session);
     }

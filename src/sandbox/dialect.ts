@@ -9,6 +9,8 @@ import { type Reach, withoutServerSide } from './server-side.ts';
 export interface Admitted {
   readonly url: URL;
   readonly body: Buffer | null;
+  /** What is in the body. */
+  readonly fields: Readonly<Record<string, unknown>>;
   readonly model: string | null;
   /** The model writes an answer: it is not only a list, or a count of tokens. */
   readonly generates: boolean;
@@ -61,7 +63,7 @@ export function admit(
   const route = routes[dialect].find((one) => one.method === method && one.path.test(path));
   if (!route) throw new Refusal(403, `${method} ${path} is not a model request of this endpoint.`);
   url.searchParams.delete('key');
-  if (method === 'GET') return { url, body: null, model: null, generates: false };
+  if (method === 'GET') return { url, body: null, fields: {}, model: null, generates: false };
   const fields = parse(body);
   const named = route.path.exec(path)?.groups?.model ?? fields.model;
   if (typeof named !== 'string') throw new Refusal(400, 'The request does not name a model.');
@@ -75,15 +77,15 @@ export function admit(
     (name) => fields[name] !== undefined && fields[name] !== null && fields[name] !== false,
   );
   if (stored) throw new Refusal(403, `"${stored}" refers to data that is stored at the service, which is not allowed.`);
+  const sent = {
+    ...fields,
+    ...withoutServerSide(dialect, fields, reach, url),
+    ...unstored(dialect, path, url, fields),
+  };
   return {
     url,
-    body: Buffer.from(
-      JSON.stringify({
-        ...fields,
-        ...withoutServerSide(dialect, fields, reach, url),
-        ...unstored(dialect, path, url, fields),
-      }),
-    ),
+    body: Buffer.from(JSON.stringify(sent)),
+    fields: sent,
     model: named,
     generates: !/count_?tokens$/i.test(path),
   };

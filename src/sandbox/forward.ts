@@ -13,7 +13,12 @@ export interface Target {
   /** The only connection to use. Null: the address is trusted. */
   readonly socket: Socket | null;
   /** Set for a model request, whose body has been read and whose response is filtered and counted. */
-  readonly model?: { readonly body: Buffer | null; onResponse(answer: IncomingMessage): void };
+  readonly model?: {
+    readonly body: Buffer | null;
+    onResponse(answer: IncomingMessage): void;
+    /** The request is over: answered, failed, or given up. */
+    over(): void;
+  };
 }
 
 /** A model may be silent for a long time before it responds. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { noBwrap } from '../../test/helpers/bwrap.ts';
+import type { Admission, Endpoint } from '../core/command.ts';
 import { createProxy, type ProxyOptions, type RunProxy } from './proxy.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -282,6 +283,63 @@ describe('an endpoint', () => {
     socket.end(`${method} /0/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     expect(await text(socket)).toMatch(/^HTTP\/1.1 (405|400) /);
     expect(seen).toEqual([]);
+  });
+
+  describe('of a model', () => {
+    /** A service that answers with counts, and what was asked and admitted. */
+    async function admitting(answer: Admission | null) {
+      const bodies: unknown[] = [];
+      const log: string[] = [];
+      const port = await listen(
+        createServer(async (incoming, response) => {
+          bodies.push(JSON.parse(await text(incoming)));
+          response.end(JSON.stringify({ usage: { input_tokens: 7, output_tokens: 3 } }));
+        }),
+      );
+      const endpoint: Endpoint = {
+        variable: 'BASE',
+        url: `http://127.0.0.1:${port}/v1`,
+        headers: {},
+        dialect: 'anthropic',
+        onRequest: async ({ model, outputTokens, leastOutput }) => {
+          log.push(`asked ${model} ${outputTokens} ${leastOutput}`);
+          return answer && { ...answer, over: () => void log.push('over') };
+        },
+        onAnswer: ({ inputTokens, outputTokens }) => void log.push(`counted ${inputTokens} ${outputTokens}`),
+      };
+      await open({ endpoints: [endpoint] });
+      const post = (path: string) =>
+        ask({ path, method: 'POST', body: JSON.stringify({ model: 'm', max_tokens: 9_000, messages: [] }) });
+      return { bodies, log, post, port };
+    }
+
+    test('does not get a request that is not admitted', async () => {
+      const { bodies, log, post } = await admitting(null);
+      expect(await post('/0/messages')).toEqual({
+        status: 402,
+        body: expect.stringContaining('A budget of this agent does not allow this request. The turn ends.'),
+      });
+      expect(bodies).toEqual([]);
+      expect(log).toEqual(['asked m 9000 1000']);
+      // Counting tokens is free.
+      expect((await post('/0/messages/count_tokens')).status).toBe(200);
+      expect(log.filter((line) => line.startsWith('asked'))).toHaveLength(1);
+    });
+
+    test('writes at most what is admitted; a request is over when it was counted', async () => {
+      const { bodies, log, post } = await admitting({ outputTokens: 2_000, over: () => {} });
+      expect((await post('/0/messages')).status).toBe(200);
+      expect(bodies).toEqual([{ model: 'm', max_tokens: 2_000, messages: [] }]);
+      await vi.waitFor(() => expect(log).toEqual(['asked m 9000 1000', 'counted 7 3', 'over']));
+    });
+
+    test('a request that the service does not answer is over, too', async () => {
+      const { log, post, port } = await admitting({ outputTokens: 9_000, over: () => {} });
+      await ends.splice(0, 1)[0]?.();
+      expect(port).toBeGreaterThan(0);
+      expect((await post('/0/messages')).status).toBe(502);
+      await vi.waitFor(() => expect(log.filter((line) => line === 'over')).toEqual(['over']));
+    });
   });
 
   test('of a model keeps 64 MiB of unfinished requests in memory, and gives them up with their connections', async () => {

@@ -2,7 +2,7 @@ import { lookup as lookupAddress } from 'node:dns/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Dialect, Endpoint } from '../core/command.ts';
+import type { Admission, AdmitRequest, Dialect, Endpoint } from '../core/command.ts';
 import { TOOLS_PATH } from '../core/endpoint-address.ts';
 import { dial, type Lookup } from './dial.ts';
 import { type Admitted, admit } from './dialect.ts';
@@ -13,6 +13,7 @@ import { meter } from './meter.ts';
 import { asRefusal, Refusal, refuse } from './refusal.ts';
 import type { ServeTools } from './sandbox.ts';
 import type { Reach } from './server-side.ts';
+import { limited, worstCase } from './worst-case.ts';
 
 export interface ProxyOptions {
   readonly hosts: readonly string[];
@@ -101,10 +102,13 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll, serveTools }
     if (open > MAX_CONNECTIONS) throw new Refusal(503, `This agent already has ${MAX_CONNECTIONS} open requests.`);
     if (serveTools && request.url === TOOLS_PATH) return serveTools(request, response);
     const target = await targetOf(request, hold);
+    const over = target.model?.over;
+    if (over) response.on('close', over);
     try {
       if (response.destroyed) throw new Refusal(499, 'The program closed the connection.');
       forward(request, response, target);
     } catch (error) {
+      over?.();
       target.socket?.destroy();
       throw error;
     }
@@ -186,9 +190,38 @@ async function endpointTarget(
   const { headers, dialect, onAnswer } = endpoint;
   if (dialect === undefined) return { url, headers, socket: null };
   const asked = await admitted({ ...endpoint, dialect }, request, url, hold, reach);
-  const bytes = asked.generates ? (asked.body?.length ?? 0) : null;
-  const onResponse = (answer: IncomingMessage) => onAnswer && meter(answer, { model: asked.model, bytes }, onAnswer);
-  return { url: asked.url, headers, socket: null, model: { body: asked.body, onResponse } };
+  const { onRequest } = endpoint;
+  const { body, admission } =
+    asked.generates && onRequest
+      ? await withinBudgets(onRequest, dialect, asked)
+      : { body: asked.body, admission: null };
+  const bytes = asked.generates ? (body?.length ?? 0) : null;
+  let isAnswered = false;
+  const onResponse = (answer: IncomingMessage) => {
+    isAnswered = true;
+    meter(answer, { model: asked.model, bytes }, (counted) => {
+      onAnswer?.(counted);
+      admission?.over();
+    });
+  };
+  // An answer is over when it was counted.
+  const over = () => {
+    if (!isAnswered) admission?.over();
+  };
+  return { url: asked.url, headers, socket: null, model: { body, onResponse, over } };
+}
+
+/** Asks whether what the request can use may be used, and limits what the model writes to that. */
+async function withinBudgets(
+  ask: AdmitRequest,
+  dialect: Dialect,
+  { body, fields, url, model }: Admitted,
+): Promise<{ readonly body: Buffer | null; readonly admission: Admission | null }> {
+  const worst = worstCase(dialect, fields, body?.length ?? 0);
+  const admission = await ask({ model, ...worst });
+  if (!admission) throw new Refusal(402, 'A budget of this agent does not allow this request. The turn ends.', dialect);
+  const sent = limited(dialect, url.pathname, fields, admission.outputTokens);
+  return { body: sent === fields ? body : Buffer.from(JSON.stringify(sent)), admission };
 }
 
 async function admitted(

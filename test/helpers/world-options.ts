@@ -44,6 +44,8 @@ export interface WorldOptions {
   readonly progress?: Thresholds;
   /** What the processes of turns have used. */
   readonly activity?: () => Activity;
+  /** Called while the programs of a turn are ended. */
+  readonly onClose?: () => Promise<void>;
   readonly onTurnEnded?: (agentId: string) => void;
   /** How long a turn whose budget is used up may finish its tool calls. */
   readonly stopAfterMs?: number;

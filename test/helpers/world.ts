@@ -58,7 +58,8 @@ export interface WorldTurn {
   readonly guard: Turn['guard'];
   /** What was used so far is charged, and the turn stops if a budget is used up. */
   readonly checkBudgets: () => Promise<void>;
-  /** Counts like the proxy. */
+  /** Asks and counts like the proxy. */
+  readonly admit: Turn['admit'];
   readonly meter: Turn['meter'];
   /** Emits an event like a program; resolves when the daemon asks for more. */
   tell(event: ProviderEvent): Promise<void>;
@@ -163,8 +164,22 @@ export async function createWorld(options: WorldOptions = {}) {
   async function* play(seat: string, turn: Turn): AsyncGenerator<ProviderEvent> {
     const attempt = attempts.get(turn.runId) as ActiveAttempt;
     const behave = behaviours.get(turn.name) ?? (() => `${turn.name} has nothing to say`);
-    const { name, instructions, model, prompt, messages, journal, session, runId, signal, tools, guard, news, meter } =
-      turn;
+    const {
+      name,
+      instructions,
+      model,
+      prompt,
+      messages,
+      journal,
+      session,
+      runId,
+      signal,
+      tools,
+      guard,
+      news,
+      admit,
+      meter,
+    } = turn;
     const begun = { name, instructions, model, prompt, messages, journal, session };
     const view = {
       ...begun,
@@ -173,6 +188,7 @@ export async function createWorld(options: WorldOptions = {}) {
       tools,
       guard,
       news,
+      admit,
       meter,
       attempt: attempt.number,
       seat,
@@ -243,7 +259,7 @@ export async function createWorld(options: WorldOptions = {}) {
           launch: { mcpConfig: '', countTools: async () => 0, home: '', confine: async (command) => command },
           exceeded: new AbortController().signal,
           activity: () => options.activity?.() ?? { cpuMs: null, bytes: null },
-          close: async () => {},
+          close: async () => options.onClose?.(),
         };
       },
       onAgentCreated: async () => {},

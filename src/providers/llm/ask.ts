@@ -32,7 +32,7 @@ const LONGEST_WAIT_MS = 20_000;
 const FIRST_WAIT_MS = 500;
 
 type CallOptions = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
-type Delta = Extract<ProviderEvent, { type: 'delta' }>;
+export type Delta = Extract<ProviderEvent, { type: 'delta' }>;
 
 /** Of one answer. */
 const MOST_CALLS = 200;

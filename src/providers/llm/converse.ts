@@ -1,9 +1,10 @@
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isImage } from '../../core/attachment.ts';
 import { cleanText } from '../../core/text.ts';
+import { estimateTokens } from '../../core/tokens.ts';
 import { keptValue } from '../calls.ts';
 import type { ProviderEvent, Turn } from '../provider.ts';
-import { type Answer, ask } from './ask.ts';
+import { type Answer, ask, type Delta } from './ask.ts';
 import { findCut, isFull, SUMMARIZE, sizeOf, transcriptOf } from './compact.ts';
 import { type Call, callsOf, openCalls, readEntry, type Said, type ToolContent, textOf } from './content.ts';
 import type { ChosenModel } from './endpoints.ts';
@@ -18,6 +19,9 @@ interface Scene {
   readonly session: string;
   readonly signal: AbortSignal;
 }
+
+/** What a model must be able to write. */
+const LEAST_OUTPUT = 1_000;
 
 /** What the turn has at hand. */
 interface Talk extends Scene {
@@ -76,9 +80,8 @@ async function* loop(talk: Talk): AsyncGenerator<ProviderEvent> {
 
 /** Asks the model, and once more with a summary if the conversation is too long for it. */
 async function* nextAnswer(talk: Talk): AsyncGenerator<ProviderEvent, Answer> {
-  const { options, turn, hands } = talk;
-  const beside = `${turn.instructions}${JSON.stringify(hands.tools)}`;
-  if (isFull(sizeOf(talk.said, beside), options.contextTokens)) yield* compact(talk, options.contextTokens);
+  const { options } = talk;
+  if (isFull(sizeOf(talk.said, besideOf(talk)), options.contextTokens)) yield* compact(talk, options.contextTokens);
   try {
     return yield* askModel(talk);
   } catch (error) {
@@ -96,18 +99,40 @@ function askModel(talk: Talk): AsyncGenerator<ProviderEvent, Answer> {
     chosen: talk.chosen,
     images: options.images,
   });
-  return call(talk, prompt, [...hands.tools]);
+  return call(talk, prompt, [...hands.tools], sizeOf(talk.said, besideOf(talk)));
 }
 
-function call(talk: Talk, prompt: LanguageModelV4Prompt, tools: Hands['tools']) {
-  const { options, chosen, session, model, signal } = talk;
+/** What every prompt has in addition to the conversation. */
+function besideOf({ turn, hands }: Talk): string {
+  return `${turn.instructions}${JSON.stringify(hands.tools)}`;
+}
+
+async function* call(
+  talk: Talk,
+  prompt: LanguageModelV4Prompt,
+  tools: Hands['tools'],
+  inputTokens: number,
+): AsyncGenerator<Delta, Answer> {
+  const { options, chosen, session, model, signal, turn } = talk;
+  const outputTokens = options.maxOutputTokens;
+  const leastOutput = Math.min(LEAST_OUTPUT, outputTokens);
+  const admission = await turn.admit({ model: chosen.name, inputTokens, outputTokens, leastOutput });
+  signal.throwIfAborted();
+  if (!admission) {
+    const message = 'A budget does not allow the next request to the model.';
+    throw new ModelFailed({ type: 'error', kind: 'cancelled', message }, false);
+  }
   const request = {
     prompt,
-    maxOutputTokens: options.maxOutputTokens,
+    maxOutputTokens: admission.outputTokens,
     providerOptions: callOptions(chosen, session),
     ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' as const } }),
   };
-  return ask(model, request, options, signal);
+  try {
+    return yield* ask(model, request, options, signal);
+  } finally {
+    admission.over();
+  }
 }
 
 /** Executes calls in order. Their results are stored together: until then, the record of the run has them. */
@@ -200,7 +225,7 @@ async function* compact(talk: Talk, contextTokens: number): AsyncGenerator<Provi
       },
     ];
     // Its text is not part of the turn: no delta is passed on.
-    const answer = await finished(call(talk, prompt, []));
+    const answer = await finished(call(talk, prompt, [], estimateTokens(`${SUMMARIZE}${transcript}`)));
     text = cleanText(textOf(answer.parts));
     tokens.inputTokens += answer.inputTokens;
     tokens.outputTokens += answer.outputTokens;
