@@ -58,6 +58,7 @@ import { chunkTotals } from './migrations/0055-chunk-totals.ts';
 import { concurrentSyncs } from './migrations/0056-concurrent-syncs.ts';
 import { budgetZones } from './migrations/0057-budget-zones.ts';
 import { failedAttempts } from './migrations/0058-failed-attempts.ts';
+import { fewerSpreadPages } from './migrations/0059-fewer-spread-pages.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -120,6 +121,7 @@ const migrations: readonly string[] = [
   concurrentSyncs,
   budgetZones,
   failedAttempts,
+  fewerSpreadPages,
 ];
 
 /** The first version in which nodes register with their version. */

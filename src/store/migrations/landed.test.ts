@@ -66,6 +66,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0056-concurrent-syncs.ts': '70caef8d541c60c8',
   '0057-budget-zones.ts': '38fd0090652d4fa4',
   '0058-failed-attempts.ts': 'ec7754744fdd82a4',
+  '0059-fewer-spread-pages.ts': '86b39de8d772e406',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
