@@ -60,17 +60,47 @@ describe('budgets', { timeout: 60_000 }, () => {
     const found = async () =>
       (await world.client.listBudgets()).items.find(({ of, unit }) => of === 'silent' && unit === 'seconds');
     expect(await found()).toMatchObject({ scope: 'agent', period: 'day', amount: 90_000 });
-    await page.getByRole('button', { name: 'Change the limit of silent', exact: true }).click();
+    await page.getByRole('button', { name: 'Change the limit of silent, minutes of turns a day' }).click();
     const amount = form.getByRole('textbox', { name: 'Amount, in minutes of turns a day' });
     expect(await amount.inputValue()).toBe('1500');
     await amount.fill('30');
     await form.getByRole('button', { name: 'Save' }).click();
     await form.waitFor({ state: 'detached' });
     expect(await found()).toMatchObject({ amount: 1800 });
-    await page.getByRole('button', { name: 'Change the limit of silent', exact: true }).click();
+    await page.getByRole('button', { name: 'Change the limit of silent, minutes of turns a day' }).click();
     await form.getByRole('button', { name: 'Remove the limit' }).click();
     await form.waitFor({ state: 'detached' });
     expect(await found()).toBeUndefined();
+    expect(problems).toEqual([]);
+    await close();
+  });
+});
+
+describe('an agent that a budget stops', { timeout: 60_000 }, () => {
+  test('says so in the tree, and needs a person if nobody is asked', async () => {
+    const program = world.program('dear', "() => 'done'");
+    await world.client.createAgent({ name: 'dear', program });
+    // Nobody knows what a turn of a scripted agent costs, so nothing is asked: the limit cannot be kept.
+    const { id } = await world.client.setBudget({ of: 'dear', unit: 'usd', amount: 1 });
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/team' });
+    const { messageId } = await world.client.sendMessage('dear', { text: 'Work.' });
+    await page.getByRole('row', { name: /dear.*stopped: The budget of dear/ }).waitFor();
+    await page
+      .getByRole('link', { name: /Needs me/ })
+      .first()
+      .click();
+    await page.getByRole('link', { name: /dear: stopped/ }).click();
+    const details = page.getByRole('region', { name: 'Details' });
+    await details.getByText(/the price of scripted is not known/).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.keyboard.press('a');
+    await page.getByRole('button', { name: 'Change the limit of dear and all below it, US dollars a day' }).waitFor();
+    await world.client.removeBudget(id);
+    await until('the answer', () => world.client.awaitReply(messageId, 5));
+    await page
+      .getByRole('navigation', { name: 'Agents' })
+      .getByRole('link', { name: /dear idle/ })
+      .waitFor();
     expect(problems).toEqual([]);
     await close();
   });

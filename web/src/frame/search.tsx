@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Said } from '../../../src/client/browser.ts';
 import { showClock } from '../parts/time.ts';
-import { channels, nameOf } from '../state/channels.ts';
+import { titleOfChannel } from '../state/channels.ts';
 import { go } from '../state/route.ts';
-import { api, me } from '../state/session.ts';
+import { api } from '../state/session.ts';
 import { Chooser } from './chooser.tsx';
 
 interface Found {
@@ -37,7 +37,7 @@ export function Search({ onClose }: { readonly onClose: () => void }) {
       show={(said) => (
         <>
           <span class="found-by">
-            <b>{said.from}</b> <span class="muted">{placeOf(said.channelId)}</span>
+            <b>{said.from}</b> <span class="muted">{titleOfChannel(said.channelId)}</span>
             <span class="faint">{showClock(said.createdAt)}</span>
           </span>
           <span class="found-text">{around(said.text, query)}</span>
@@ -81,12 +81,6 @@ function words(found: Found | null, query: string): string {
   if (query === '' || !found) return 'Enter opens a message. Ctrl F again finds in this page.';
   if (found.items.length === 0) return 'Nothing was said like that.';
   return found.complete ? `${found.items.length} found` : 'Only the newest 20,000 messages were searched.';
-}
-
-function placeOf(channelId: string | null): string {
-  const channel = channels.value.get(channelId ?? '');
-  if (!channel) return channelId ?? '';
-  return `${channel.kind === 'dm' ? '@' : '#'}${nameOf(channel, me.value)}`;
 }
 
 const AROUND = 60;

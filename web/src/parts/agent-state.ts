@@ -1,8 +1,9 @@
 import type { Agent } from '../../../src/client/browser.ts';
 import { now as clock } from '../state/clock.ts';
-import { asked } from '../state/needs.ts';
+import { asked, failed } from '../state/needs.ts';
 import { turnOf } from '../state/turns.ts';
 import { waits } from '../state/waits.ts';
+import { firstLine } from '../text/first-line.ts';
 import type { Mark } from './state-mark.tsx';
 import { showClock, showWait } from './time.ts';
 
@@ -16,7 +17,7 @@ export function describeAgent(agent: Agent): Shown {
   const { state, status, pending, handle } = agent;
   const since = asked.value.get(handle);
   if (since !== undefined) return { mark: 'need', why: `needs you: a question, ${waitSince(since)}` };
-  const reason = status?.reason ? `: ${firstLine(status.reason)}` : '';
+  const reason = status?.reason ? `: ${firstLine(status.reason, 120)}` : '';
   if (status?.kind === 'paused') return { mark: 'need', why: `paused${reason}` };
   if (status?.kind === 'stranded') return { mark: 'fail', why: `stranded${reason}` };
   if (status?.kind === 'resting' || status?.kind === 'parked') {
@@ -27,12 +28,17 @@ export function describeAgent(agent: Agent): Shown {
     const queued = status.since ? `, ${waitSince(Date.parse(status.since))}` : '';
     return { mark: 'queue', why: `queued${queued}${reason}` };
   }
+  if (status?.kind === 'stopped') return { mark: 'limit', why: `stopped${reason}` };
   if (status?.kind === 'gated') return { mark: 'park', why: 'gated by its parent' };
   if (status?.kind === 'stalled' || status?.kind === 'looping') return { mark: 'need', why: `${status.kind}${reason}` };
   if (status?.kind === 'quiet') return { mark: 'run', why: `running, quiet${reason}` };
   if (state === 'busy') return { mark: 'run', why: describeTurn(agent) };
   if (state === 'waiting') return { mark: 'wait', why: describeWait(handle) };
   if (state === 'terminated') return { mark: 'idle', why: 'terminated' };
+  const broken = failed.value.get(handle);
+  if (broken) {
+    return { mark: 'fail', why: `last run failed${broken.attempt > 1 ? `, ${broken.attempt} attempts` : ''}` };
+  }
   return { mark: 'idle', why: pending > 0 ? `idle, ${pending} to read` : 'idle' };
 }
 
@@ -55,9 +61,4 @@ function describeWait(handle: string): string {
 
 function waitSince(since: number): string {
   return showWait(clock.value - since);
-}
-
-function firstLine(text: string): string {
-  const line = text.split('\n', 1)[0] ?? '';
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }

@@ -2,6 +2,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const seconds = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const day = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
 const short = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+const dates = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 const DAY = 86_400_000;
@@ -15,6 +16,8 @@ export function showClock(at: Instant): string {
     : `${short.format(date)}, ${clock.format(date)}`;
 }
 
+/** A date without a time, such as "2026-01-31", is a day in UTC. */
+export const showDate = (of: string): string => dates.format(new Date(of));
 export const showMinute = (at: Instant): string => clock.format(new Date(at));
 export const showSecond = (at: Instant): string => seconds.format(new Date(at));
 export const showFull = (at: Instant): string => full.format(new Date(at));

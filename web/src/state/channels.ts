@@ -58,6 +58,12 @@ function put(channel: Channel): void {
   channels.value = new Map(channels.peek()).set(channel.id, channel);
 }
 
+/** "#payments", or "@ben" for a DM. */
+export function titleOfChannel(id: string | null): string {
+  const channel = channels.value.get(id ?? '');
+  return channel ? `${channel.kind === 'dm' ? '@' : '#'}${nameOf(channel, me.value)}` : (id ?? '');
+}
+
 /** The other side of a DM with oneself in it; both names of a DM between others. */
 export function nameOf({ id, kind }: Pick<Channel, 'id' | 'kind'>, self: string): string {
   if (kind !== 'dm') return id;

@@ -36,9 +36,12 @@ export type Need = Base &
     /** Messages that died with a run that was cancelled, or whose agent has run again since. */
     | { readonly kind: 'dead'; readonly run: Run; readonly messages: readonly CarriedMessage[] }
     /** `stalled`: by the daemon's judgement, its turn shows no sign of life, or repeats itself. */
-    | { readonly kind: 'paused' | 'parked' | 'stranded' | 'stalled'; readonly agent: Agent }
+    | { readonly kind: Held; readonly agent: Agent }
     | { readonly kind: 'limit'; readonly limit: Limit }
   );
+
+/** What holds an agent up. `stopped`: by a budget that cannot be kept. */
+type Held = 'paused' | 'parked' | 'stranded' | 'stalled' | 'stopped';
 
 /** A limit of a provider that is used up. */
 export interface Limit {
@@ -72,6 +75,10 @@ const isPutOff = (need: Need): boolean => (snoozed.value[need.id] ?? 0) > minute
 export const needs = computed(() => all.value.filter((need) => !isPutOff(need)));
 /** Since when each agent waits for the reader's answer. */
 export const asked = computed(() => new Map(questions.value.map(({ who, since }) => [who, since])));
+/** The runs that failed last, by the handle of their agent. */
+export const failed = computed(
+  () => new Map(failures.value.flatMap((need) => (need.kind === 'failed-run' ? [[need.who, need.run]] : []))),
+);
 export const putOff = computed(() => all.value.filter(isPutOff));
 
 export function startNeeds(): () => void {
@@ -152,19 +159,23 @@ async function readFailed(): Promise<Need[]> {
 }
 
 /** What holds an agent up, as a need. A quiet turn is not one yet. */
-const HELD: Readonly<Partial<Record<string, 'paused' | 'parked' | 'stranded' | 'stalled'>>> = {
+const HELD: Readonly<Partial<Record<string, Held>>> = {
   paused: 'paused',
   stranded: 'stranded',
   resting: 'parked',
   parked: 'parked',
   stalled: 'stalled',
   looping: 'stalled',
+  stopped: 'stopped',
 };
+/** The owner is asked about a budget that is used up; that question is the need. */
+const ASKED_ABOUT = / is used up\b/;
 
 function heldUp(agent: Agent | null): Need[] {
   const { status } = agent ?? {};
   const kind = HELD[status?.kind ?? ''];
   if (!agent || !status || !kind) return [];
+  if (kind === 'stopped' && ASKED_ABOUT.test(status.reason ?? '')) return [];
   const since = Date.parse(status.since ?? '') || Date.now();
   return [{ kind, id: `${kind}-${agent.id}`, who: agent.handle, since, blocks: kind !== 'parked', agent }];
 }

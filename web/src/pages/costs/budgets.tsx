@@ -7,7 +7,7 @@ import { showClock, showWait } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
-import { PERIODS, WHOSE, whoseBudget } from './budget-words.ts';
+import { PERIODS, UNITS, WHOSE, whoseBudget } from './budget-words.ts';
 import { SetBudget } from './set-budget.tsx';
 
 /** The daemon warns from here on. */
@@ -82,7 +82,12 @@ function Row({ budget, onChange }: { readonly budget: Budget; readonly onChange:
         {budget.expiresAt &&
           `Ends ${showClock(budget.expiresAt)}, in ${showWait(Date.parse(budget.expiresAt) - Date.now())}. `}
         {questionId && part >= 1 && <a href={href('needs-me', questionId)}>Decide</a>}{' '}
-        <button type="button" class="link" onClick={onChange} aria-label={`Change the limit of ${whoseBudget(budget)}`}>
+        <button
+          type="button"
+          class="link"
+          onClick={onChange}
+          aria-label={`Change the limit of ${whoseBudget(budget)}, ${UNITS[unit]} ${PERIODS[period]}`}
+        >
           Change
         </button>
       </p>

@@ -1,6 +1,7 @@
 import { Loading } from '../../parts/loading.tsx';
 import { plural, showCost, showCount } from '../../parts/numbers.ts';
 import { PageBar } from '../../parts/page-bar.tsx';
+import { showDate } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
 import { href, route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
@@ -105,6 +106,8 @@ function fillDays(known: readonly Day[]): Day[] {
   const byDay = new Map(known.map((day) => [day.of, day]));
   return Array.from({ length: DAYS }, (_, i) => {
     const of = new Date(Date.now() - (DAYS - 1 - i) * DAY_MS).toISOString().slice(0, 10);
-    return byDay.get(of) ?? { of, runs: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
+    const name = showDate(of);
+    const day = byDay.get(of);
+    return day ? { ...day, of: name } : { of: name, runs: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
   });
 }

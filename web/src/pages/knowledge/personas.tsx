@@ -85,23 +85,15 @@ function PersonaPane({ persona }: { readonly persona: PersonaInfo }) {
             <small>{argument.description}</small>
           </label>
         ))}
+        <label class="field">
+          <span>Name of the new agent</span>
+          <input class="input" value={agent} onInput={(event) => setAgent(event.currentTarget.value)} />
+        </label>
         <div class="acts">
           <button
             type="button"
-            class="btn"
-            onClick={() => attempt(async () => setPrompt((await api.resolvePersona(persona.name, args)).result))}
-          >
-            Show the prompt
-          </button>
-          <input
-            class="input new-label"
-            aria-label="Name of the new agent"
-            value={agent}
-            onInput={(event) => setAgent(event.currentTarget.value)}
-          />
-          <button
-            type="button"
             class="btn main-act"
+            disabled={agent.trim() === ''}
             onClick={() =>
               attempt(async () => {
                 const { handle } = await api.createAgent({ name: agent, persona: persona.name, arguments: args });
@@ -110,6 +102,13 @@ function PersonaPane({ persona }: { readonly persona: PersonaInfo }) {
             }
           >
             Start an agent
+          </button>
+          <button
+            type="button"
+            class="btn"
+            onClick={() => attempt(async () => setPrompt((await api.resolvePersona(persona.name, args)).result))}
+          >
+            Show the prompt
           </button>
         </div>
         {problem && (

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
+import { beginningOf } from '../../parts/option.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock, showWait } from '../../parts/time.ts';
+import { titleOfChannel } from '../../state/channels.ts';
 import { now } from '../../state/clock.ts';
 import { draftOf } from '../../state/drafts.ts';
 import { answerNeed, type Need, snooze } from '../../state/needs.ts';
@@ -53,7 +55,7 @@ export function NeedDetail({ need, onPutOff }: { readonly need: Need; readonly o
               <>
                 <dt>Where</dt>
                 <dd>
-                  <a href={href('talk', need.channelId)}>{need.channelId}</a>
+                  <a href={href('talk', need.channelId)}>{titleOfChannel(need.channelId)}</a>
                 </dd>
               </>
             )}
@@ -180,7 +182,12 @@ function Acts({ need, onPutOff }: { readonly need: Need; readonly onPutOff: () =
           Resume <kbd>a</kbd>
         </button>
       )}
-      {(need.kind === 'parked' || need.kind === 'stranded' || need.kind === 'paused') && (
+      {need.kind === 'stopped' && (
+        <a class="btn main-act" data-key="a" href={href('costs')}>
+          Open budgets <kbd>a</kbd>
+        </a>
+      )}
+      {(need.kind === 'parked' || need.kind === 'stranded' || need.kind === 'paused' || need.kind === 'stopped') && (
         <a class="btn" data-key="o" href={href('team', need.who)}>
           Open {need.who} <kbd>o</kbd>
         </a>
@@ -237,6 +244,17 @@ function PutOff({ onPutOff }: { readonly onPutOff: () => void }): ComponentChild
 function Answer({ need, act }: { readonly need: Need & { kind: 'question' }; readonly act: Act }) {
   const draft = draftOf(need.channelId, need.id);
   const [text, setText] = useState(() => draft.get() ?? '');
+  const field = useRef<HTMLTextAreaElement>(null);
+  const write = (words: string): void => {
+    setText(words);
+    draft.set(words || null);
+  };
+  const pick = (option: string): void => {
+    const begun = beginningOf(option);
+    if (begun === null) send(option);
+    else write(begun);
+    field.current?.focus();
+  };
   const send = (words: string): void => {
     if (words.trim() === '') return;
     act(async () => {
@@ -247,20 +265,18 @@ function Answer({ need, act }: { readonly need: Need & { kind: 'question' }; rea
   return (
     <>
       {(need.question?.options ?? []).map((option, i) => (
-        <button key={option} type="button" class="btn" data-key={String(i + 1)} onClick={() => send(option)}>
+        <button key={option} type="button" class="btn" data-key={String(i + 1)} onClick={() => pick(option)}>
           {shown(option)} {i < 9 && <kbd>{i + 1}</kbd>}
         </button>
       ))}
       <textarea
+        ref={field}
         class="input decide-wide"
         rows={2}
         aria-label={`Answer ${need.who}`}
         placeholder={`Answer ${need.who}`}
         value={text}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          draft.set(event.currentTarget.value || null);
-        }}
+        onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
           event.preventDefault();

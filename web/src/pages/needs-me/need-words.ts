@@ -2,6 +2,7 @@ import { plural } from '../../parts/numbers.ts';
 import type { Mark } from '../../parts/state-mark.tsx';
 import { showClock } from '../../parts/time.ts';
 import type { Need } from '../../state/needs.ts';
+import { firstLine } from '../../text/first-line.ts';
 
 const MARKS: Readonly<Record<Need['kind'], Mark>> = {
   question: 'need',
@@ -11,6 +12,7 @@ const MARKS: Readonly<Record<Need['kind'], Mark>> = {
   parked: 'park',
   stranded: 'fail',
   stalled: 'wait',
+  stopped: 'limit',
   limit: 'limit',
 };
 const KINDS: Readonly<Record<Need['kind'], string>> = {
@@ -21,6 +23,7 @@ const KINDS: Readonly<Record<Need['kind'], string>> = {
   parked: 'Parked agent',
   stranded: 'Stranded agent',
   stalled: 'Stalled turn',
+  stopped: 'Stopped agent',
   limit: 'Limit reached',
 };
 
@@ -47,6 +50,7 @@ export function titleOf(need: Need): string {
     case 'dead':
       return `${need.who}: ${plural(need.messages.length, 'message was', 'messages were')} lost`;
     case 'paused':
+    case 'stopped':
     case 'stranded':
       return `${need.who}: ${need.kind}`;
     case 'stalled':
@@ -74,6 +78,8 @@ export function whatOf(need: Need): string {
       return `${need.agent.status?.reason ?? 'Nothing is heard of it.'} It goes on until you decide.`;
     case 'limit':
       return `${firstLine(need.limit.reason)} Agents of this provider go on when it ends.`;
+    case 'stopped':
+      return need.agent.status?.reason ?? 'A budget cannot be kept.';
     case 'stranded':
       return firstLine(need.agent.status?.reason ?? 'Its node sends no heartbeat.');
     default: {
@@ -83,9 +89,4 @@ export function whatOf(need: Need): string {
       return `${reason ? `${firstLine(reason)} ` : ''}Goes on by itself.${waiting}`;
     }
   }
-}
-
-function firstLine(text: string): string {
-  const line = text.trim().split('\n', 1)[0] ?? '';
-  return line.length > 140 ? `${line.slice(0, 139)}…` : line;
 }

@@ -86,7 +86,8 @@ function Way({ run, trace, sent }: Pick<Props, 'run' | 'trace' | 'sent'>) {
         <span>
           Started by{' '}
           <a href={messageAddress(trigger.value)}>
-            {trigger.value.from}’s message, {showClock(trigger.value.createdAt)}
+            {trigger.value.from === me.value ? 'your' : `${trigger.value.from}’s`} message,{' '}
+            {showClock(trigger.value.createdAt)}
           </a>
           .
         </span>

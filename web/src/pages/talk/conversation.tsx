@@ -5,7 +5,7 @@ import { Empty, Failure, Waiting } from '../../parts/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { plural } from '../../parts/numbers.ts';
-import { channels, nameOf } from '../../state/channels.ts';
+import { channels, nameOf, titleOfChannel } from '../../state/channels.ts';
 import type { ChosenFile } from '../../state/draft-files.ts';
 import { press } from '../../state/keys.ts';
 import { onEvent } from '../../state/live.ts';
@@ -66,7 +66,7 @@ export function Conversation({ id, thread }: { readonly id: string; readonly thr
           <Composer
             channelId={id}
             threadId={null}
-            label={`Message ${channel.kind === 'dm' ? '@' : '#'}${nameOf(channel, me.value)}`}
+            label={`Message ${titleOfChannel(id)}`}
             handles={handles}
             dock={<Docks channelId={id} handles={handles} />}
             hint={hintOf(handles)}

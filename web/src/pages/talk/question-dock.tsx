@@ -1,10 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
+import { beginningOf } from '../../parts/option.ts';
 import { showWait } from '../../parts/time.ts';
 import { now } from '../../state/clock.ts';
 import { answerNeed, type Need } from '../../state/needs.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { firstLine } from '../../text/first-line.ts';
 import { shown, shownJson } from '../../text/shown.ts';
 import { type Act, Dock } from './dock.tsx';
 
@@ -23,13 +25,14 @@ export function QuestionDock({ need, more }: Props) {
       mark="need"
       title={
         <>
-          <b>{need.who}</b>{' '}
+          <b>{need.who}</b>
           {isApproval ? (
             <>
+              {' '}
               asks to call <code>{question.tool}</code>
             </>
           ) : (
-            shown(firstLine(need.text))
+            `: ${shown(firstLine(need.text, 200))}`
           )}
         </>
       }
@@ -70,6 +73,13 @@ export function QuestionDock({ need, more }: Props) {
 
 function Answer({ need, act }: { readonly need: Need & { kind: 'question' }; readonly act: Act }) {
   const [text, setText] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  const pick = (option: string): void => {
+    const begun = beginningOf(option);
+    if (begun === null) act(() => answerNeed(need, option));
+    else setText(begun);
+    field.current?.focus();
+  };
   return (
     <form
       class="dock-wide acts"
@@ -79,11 +89,12 @@ function Answer({ need, act }: { readonly need: Need & { kind: 'question' }; rea
       }}
     >
       {(need.question?.options ?? []).map((option) => (
-        <button key={option} type="button" class="btn sm" onClick={() => act(() => answerNeed(need, option))}>
+        <button key={option} type="button" class="btn sm" onClick={() => pick(option)}>
           {shown(option)}
         </button>
       ))}
       <input
+        ref={field}
         class="input grow"
         aria-label={`Answer ${need.who}`}
         placeholder={`Answer ${need.who}`}
@@ -95,9 +106,4 @@ function Answer({ need, act }: { readonly need: Need & { kind: 'question' }; rea
       </button>
     </form>
   );
-}
-
-function firstLine(text: string): string {
-  const line = text.trim().split('\n', 1)[0] ?? '';
-  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }

@@ -62,7 +62,8 @@ function Waiting() {
         {open.slice(0, MOST).map((request) => (
           <li key={request.messageId}>
             <span class="cut grow">
-              <b>{nameOf(request.from)}</b> waits for <b>{nameOf(request.to)}</b>
+              <b>{nameOf(request.from)}</b> {request.from === me.value ? 'wait' : 'waits'} for{' '}
+              <b>{nameOf(request.to)}</b>
             </span>
             <span class="muted nowrap">{showWait(now.value - Date.parse(request.createdAt))}</span>
           </li>

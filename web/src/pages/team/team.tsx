@@ -7,7 +7,7 @@ import { plural, showCost, showCount } from '../../parts/numbers.ts';
 import { PageBar } from '../../parts/page-bar.tsx';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { agentByHandle, agentById, agentOrder, placed } from '../../state/agents.ts';
-import { useLoad } from '../../state/load.ts';
+import { type Loaded, useLoad } from '../../state/load.ts';
 import { href, route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import { remembered } from '../../state/storage.ts';
@@ -53,7 +53,7 @@ export function Team() {
       ) : (
         <div class={`split${agent ? ' has-pane' : ' alone'}`}>
           <div class="col">
-            <Strip usage={usage.value} />
+            <Strip usage={usage} />
             <div class="scroll">
               <table class="tbl cards">
                 <thead>
@@ -108,9 +108,9 @@ function ProjectChoice({
   );
 }
 
-type UsageByHandle = ReadonlyMap<string, Usage> | null;
+type UsageByHandle = ReadonlyMap<string, Usage>;
 
-function Strip({ usage }: { readonly usage: UsageByHandle }) {
+function Strip({ usage: { value: usage, problem } }: { readonly usage: Loaded<UsageByHandle> }) {
   const agents = useComputed(() => agentOrder.value.flatMap(({ id }) => agentById(id) ?? []));
   const nodes = useLoad(
     'nodes',
@@ -131,7 +131,7 @@ function Strip({ usage }: { readonly usage: UsageByHandle }) {
       <section>
         <h2>Slots</h2>
         <div class="fig">
-          {nodes.value ? `${count('running')} of ${count('slots')}` : 'unknown'} <span>in use</span>
+          {nodes.value ? `${count('running')} of ${count('slots')}` : unread(nodes.problem)} <span>in use</span>
         </div>
         <Meter parts={[{ of: count('running'), kind: 'run' }]} whole={count('slots')} />
         <div class="hint cut">{names(busy, 'runs', 'run') || 'Nobody works.'}</div>
@@ -139,7 +139,8 @@ function Strip({ usage }: { readonly usage: UsageByHandle }) {
       <section>
         <h2>Queue</h2>
         <div class="fig">
-          {count('queued')} <span>{count('queued') === 1 ? 'turn waits' : 'turns wait'}</span>
+          {nodes.value ? count('queued') : unread(nodes.problem)}{' '}
+          <span>{count('queued') === 1 ? 'turn waits' : 'turns wait'}</span>
         </div>
         <Meter
           parts={[{ of: count('queued'), kind: held.length > 0 ? 'warn' : 'off' }]}
@@ -149,7 +150,7 @@ function Strip({ usage }: { readonly usage: UsageByHandle }) {
       </section>
       <section>
         <h2>Spend today</h2>
-        <div class="fig">{usage ? showCost(sum(({ costUsd }) => costUsd)) : 'unknown'}</div>
+        <div class="fig">{usage ? showCost(sum(({ costUsd }) => costUsd)) : unread(problem)}</div>
         <div class="hint">
           {usage &&
             `${showCount(sum((row) => row.inputTokens + row.outputTokens))} tokens, ${plural(
@@ -162,6 +163,11 @@ function Strip({ usage }: { readonly usage: UsageByHandle }) {
   );
 }
 
+/** In the place of a figure that is being read, or could not be read. */
+function unread(problem: string | null): string {
+  return problem === null ? '\u00a0' : 'unknown';
+}
+
 function names(agents: readonly Agent[], one: string, many: string): string {
   if (agents.length === 0) return '';
   const shown = agents.slice(0, 3).map(({ name }) => name);
@@ -172,7 +178,7 @@ function names(agents: readonly Agent[], one: string, many: string): string {
 interface RowProps {
   readonly id: string;
   readonly depth: number;
-  readonly usage: UsageByHandle;
+  readonly usage: UsageByHandle | null;
   readonly isOpen: boolean;
 }
 

@@ -30,7 +30,7 @@ function WorkspaceList() {
                 Each agent gets one when it is created; <code>substrat workspace create</code> makes one to share.
               </Empty>
             ) : (
-              <table class="tbl cards">
+              <table class="tbl cards tall">
                 <thead>
                   <tr>
                     <th>Workspace</th>
@@ -52,13 +52,18 @@ function WorkspaceList() {
                         )}
                         {workspace.repository && <span class="prov">worktree</span>}
                       </td>
-                      <td>
+                      <td class="wide">
+                        <span class="phone faint">Used by: </span>
                         {workspace.agents.map((agent) => (
                           <span key={agent} class="handle">
                             <a href={href('workspaces', agent)}>{agent}</a>{' '}
-                            <a class="small" href={href('workspaces', agent, 'changes')}>
+                            <a
+                              class="small"
+                              href={href('workspaces', agent, 'changes')}
+                              aria-label={`changes of ${agent}`}
+                            >
                               changes
-                            </a>{' '}
+                            </a>
                           </span>
                         ))}
                         {workspace.agents.length === 0 && <span class="faint">nobody</span>}

@@ -1,0 +1,1 @@
+import{E as e}from"./clock-D1F_GwOz.js";function t({name:t,value:n,more:r}){return e(`div`,{children:[e(`dt`,{children:t}),e(`dd`,{children:[n,` `,r&&e(`span`,{children:r})]})]})}export{t};

@@ -1,1 +1,0 @@
-import{T as e}from"./clock-0IhsO7oq.js";function t({name:t,value:n,more:r}){return e(`div`,{children:[e(`dt`,{children:t}),e(`dd`,{children:[n,` `,r&&e(`span`,{children:r})]})]})}export{t};

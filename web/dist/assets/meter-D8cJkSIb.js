@@ -1,0 +1,1 @@
+import{E as e}from"./clock-D1F_GwOz.js";function t({parts:t,whole:n}){let r=0;return e(`svg`,{class:`meter`,viewBox:`0 0 100 8`,preserveAspectRatio:`none`,"aria-hidden":`true`,children:[e(`rect`,{class:`m-bg`,width:`100`,height:`8`}),t.map(({of:t,kind:i})=>{let a=n===0?0:Math.min(100-r,t/n*100);return r+=a,e(`rect`,{class:`m-${i}`,x:r-a,width:a,height:`8`},i)})]})}export{t};

@@ -1,1 +1,0 @@
-import{T as e}from"./clock-0IhsO7oq.js";function t(t){return e(`input`,{class:`input grow`,type:`search`,"aria-label":t.label,placeholder:t.placeholder??t.label,value:t.value,onInput:e=>t.onInput(e.currentTarget.value)})}export{t};

@@ -1,0 +1,1 @@
+import{E as e}from"./clock-D1F_GwOz.js";function t(t){return e(`input`,{class:`input grow`,type:`search`,"aria-label":t.label,placeholder:t.placeholder??t.label,value:t.value,onInput:e=>t.onInput(e.currentTarget.value)})}export{t};
