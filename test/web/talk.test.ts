@@ -201,4 +201,33 @@ describe('talking', { timeout: 60_000 }, () => {
     expect(await findFaults(page)).toEqual([]);
     await close();
   });
+
+  test('old messages are forgotten while one follows the newest, and read again above', {
+    timeout: 120_000,
+  }, async () => {
+    await world.client.createChannel({ id: 'busy' });
+    await say('the very first', 'busy');
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/talk/busy' });
+    const log = page.getByRole('log', { name: 'Messages in busy' });
+    await log.getByText('the very first').waitFor();
+    const read: string[] = [];
+    page.on('request', (request) => {
+      if (/\/channels\/busy\/messages\?/.test(request.url())) read.push(new URL(request.url()).search);
+    });
+    // One more than are kept.
+    for (let i = 0; i < 1000; i += 20)
+      await Promise.all(Array.from({ length: 20 }, (_, k) => say(`post ${i + k}`, 'busy')));
+    await say('the last one', 'busy');
+    await log.getByText('the last one').waitFor();
+    await expect.poll(() => read, { timeout: 10_000 }).toContain('?limit=100');
+    expect(await log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(48);
+    for (let i = 0; i < 60 && (await log.getByText('the very first').count()) === 0; i += 1) {
+      await log.press('Home');
+      await page.waitForTimeout(100);
+    }
+    await log.getByText('the very first').waitFor();
+    expect(read.filter((query) => query.includes('cursor=')).length).toBeGreaterThan(5);
+    expect(problems).toEqual([]);
+    await close();
+  });
 });

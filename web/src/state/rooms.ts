@@ -1,5 +1,6 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Message, SubstratEvent } from '../../../src/client/browser.ts';
+import { reading as followed } from './channels.ts';
 import { onEvent, onReread } from './live.ts';
 import { api } from './session.ts';
 
@@ -22,6 +23,8 @@ export interface Room {
 const PAGE = 100;
 /** So many rooms are kept as they were left. */
 const KEPT = 8;
+/** So many messages of a room; older ones are read again when somebody scrolls up to them. */
+const MOST_MESSAGES = 1000;
 const rooms = new Map<string, Room>();
 /** Agents that take a turn for something said in a channel. */
 export const typing = signal<ReadonlyMap<string, readonly string[]>>(new Map());
@@ -110,6 +113,29 @@ export function putMessage(message: Message): void {
   const rows = room.rows.peek();
   const at = rows.findLastIndex(({ messageId }) => messageId === message.messageId);
   room.rows.value = at < 0 ? [...rows, message] : rows.with(at, message);
+  if (room.rows.peek().length > MOST_MESSAGES && mayForget(room)) void forgetOld(room).catch(() => {});
+}
+
+/** A reader who scrolled up keeps what is there: only the newest messages are on the screen, or none. */
+function mayForget({ id }: Room): boolean {
+  const shown = [...rooms.keys()].at(-1);
+  return followed.peek() === id || id !== shown;
+}
+
+/** Keeps the newest page, and the cursor to what is before it. */
+async function forgetOld(room: Room): Promise<void> {
+  if (reading.has(room.id)) return;
+  reading.add(room.id);
+  try {
+    const page = await api.listChannelMessages(room.id, { limit: PAGE });
+    const rows = room.rows.peek();
+    const first = rows.findIndex(({ messageId }) => messageId === page.items.at(-1)?.messageId);
+    if (first < 0 || !mayForget(room)) return;
+    room.rows.value = rows.slice(first);
+    room.cursor.value = page.nextCursor;
+  } finally {
+    reading.delete(room.id);
+  }
 }
 
 function take(event: SubstratEvent): void {

@@ -36,3 +36,7 @@ test('what was drawn stays drawn when older messages come', () => {
   const before = settle(100, 0);
   expect(grow(before, { length: 150, added: 50, follow: false }).start).toBe(before.start + 50);
 });
+
+test('if what was drawn is forgotten, the end is drawn', () => {
+  expect(grow({ start: 900, end: 1000 }, { length: 100, added: 0, follow: true })).toEqual({ start: 60, end: 100 });
+});

@@ -24,8 +24,9 @@ export function grow(
   { start, end }: Span,
   { length, added, follow }: { readonly length: number; readonly added: number; readonly follow: boolean },
 ): Span {
-  if (end === 0) return settle(length, 0);
   const moved = { start: start + added, end: end + added };
+  // What was drawn was forgotten: it begins again at the end.
+  if (end === 0 || moved.start >= length) return settle(length, 0);
   if (follow) return { start: Math.max(moved.start, length - MOST_ROWS), end: length };
   // Drawn below, out of sight, while there is room.
   return { start: moved.start, end: Math.min(length, Math.max(moved.end, moved.start + MOST_ROWS)) };
