@@ -32,6 +32,7 @@ import { type Home, takeHome } from './home.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import { LazyExtensions } from './lazy-extensions.ts';
+import { clearLeftovers } from './leftovers.ts';
 import { type Elsewhere, followElsewhere } from './live-elsewhere.ts';
 import type { Log } from './log.ts';
 import { lookAgain } from './look.ts';
@@ -243,7 +244,10 @@ export class Daemon {
     this.#pusher = new Pusher(node);
     const isLive = (agentId: string) => scheduler.isLive(agentId);
     const takeOver = () => takeoverStep({ ...node, tell, isLive, work });
-    const clear = () => clearLeftBehind(store, workspaces, clock());
+    const clear = async () => {
+      await clearLeftBehind(store, workspaces, clock());
+      await clearLeftovers({ ...node, isLive, wipRemote: config.node.wipRemote }, clock());
+    };
     this.#housekeeping = new Housekeeping({ ...node, drain, takeOver, clear, time });
     this.tracing = tracing;
   }

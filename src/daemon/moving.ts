@@ -125,6 +125,7 @@ async function bring(tx: Tx, group: readonly Agent[], { from, to, now }: Omit<Ro
   for (const { id, workspace, ...agent } of group) {
     const key = sessionKeyOf({ id, workspace, ...agent });
     await tx.sessions.leaveSession({ ...key, from: from.record?.name ?? from.id });
+    await tx.leftovers.leaveHome({ agentId: id, at: now });
     await tx.nodes.moveAgent({ id, nodeId: to.id, workspaceId, workspace });
     const data = { agentId: id, from: from.id, to: to.id };
     await tx.events.appendEvent({ type: 'agent_moved', at: now, agentId: id, data });
@@ -151,6 +152,7 @@ async function settle(tx: Tx, group: readonly Agent[], { from, to, keep, now }: 
   for (const { id, workspace } of group) {
     const inside = old === null ? '' : relative(old.path, workspace);
     const path = inside.startsWith('..') ? workplace.path : join(workplace.path, inside);
+    await tx.leftovers.leaveHome({ agentId: id, at: now });
     await tx.nodes.moveAgent({ id, nodeId: to.id, workspaceId: workplace.id, workspace: path });
     await tx.events.appendEvent({
       type: 'agent_moved',

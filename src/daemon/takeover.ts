@@ -180,6 +180,7 @@ async function moveGroup(
     const key = sessionKeyOf(seated(agent));
     if (!sessions.some((session) => isSame(session, key))) await tx.sessions.leaveSession({ ...key, from: node.name });
     const { id, workspace } = agent;
+    await tx.leftovers.leaveHome({ agentId: id, at: now });
     await tx.nodes.moveAgent({ id, nodeId: home.nodeId, workspaceId: group.workspaceId, workspace });
     const data = { agentId: id, from: from.id, to: home.nodeId };
     await tx.events.appendEvent({ type: 'agent_moved', at: now, agentId: id, data });

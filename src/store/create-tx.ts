@@ -18,6 +18,7 @@ import { evidenceQueries } from './evidence.ts';
 import { idempotencyQueries } from './idempotency.ts';
 import { idQueries } from './ids.ts';
 import { leaseQueries } from './leases.ts';
+import { leftoverQueries } from './leftovers.ts';
 import { limitQueries } from './limits.ts';
 import { messageQueries } from './messages.ts';
 import { metricQueries } from './metrics.ts';
@@ -75,6 +76,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     evidence: () => evidenceQueries(queries),
     idempotency: () => idempotencyQueries(queries),
     ids: () => idQueries(queries),
+    leftovers: () => leftoverQueries(queries),
     limits: () => limitQueries(queries),
     memory: () => ({ ...blockQueries(queries), ...passageQueries(queries, batch), ...passageVectorQueries(queries) }),
     messages: () => ({ ...messageQueries(queries, batch), ...reactionQueries(queries) }),

@@ -59,6 +59,7 @@ import { concurrentSyncs } from './migrations/0056-concurrent-syncs.ts';
 import { budgetZones } from './migrations/0057-budget-zones.ts';
 import { failedAttempts } from './migrations/0058-failed-attempts.ts';
 import { fewerSpreadPages } from './migrations/0059-fewer-spread-pages.ts';
+import { leftovers } from './migrations/0060-leftovers.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -122,6 +123,7 @@ const migrations: readonly string[] = [
   budgetZones,
   failedAttempts,
   fewerSpreadPages,
+  leftovers,
 ];
 
 /** The first version in which nodes register with their version. */

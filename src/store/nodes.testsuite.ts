@@ -135,6 +135,9 @@ export function testNodes({ read, write }: StoreKit): void {
       await tx.workspaces.insertWorkspace(workspace(to, { nodeId: to, path: '/there' }));
       return { agent: moving, run: await queueRun(tx, moving) };
     });
+    for (const at of [5, 6]) await write((tx) => tx.leftovers.leaveHome({ agentId: agent.id, at }));
+    const left = { site: agent.nodeId, agentId: agent.id, hash: null, at: 6 };
+    expect(await read((tx) => tx.leftovers.listLeftovers({ site: agent.nodeId, limit: 99 }))).toContainEqual(left);
     await write((tx) => tx.nodes.moveAgent({ id: agent.id, nodeId: to, workspaceId: to, workspace: '/there' }));
     expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toMatchObject({
       nodeId: to,

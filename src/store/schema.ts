@@ -10,6 +10,7 @@ import type { Chunk, Document, SkippedDocument, Source } from '../core/document.
 import type { EventType } from '../core/event.ts';
 import type { Evidence } from '../core/evidence.ts';
 import type { AgentId, BlockId, ChannelId, ChunkId, MessageId, ParticipantId } from '../core/ids.ts';
+import type { Leftover } from '../core/leftover.ts';
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { NodeRecord, NodeRequest } from '../core/node.ts';
@@ -99,6 +100,7 @@ export interface Schema {
   readonly subscriptions: Subscription;
   readonly sessions: Session;
   readonly wips: Wip;
+  readonly leftovers: Leftover;
   readonly agent_settings: SettingsRevision;
   readonly configured: Configured;
   readonly former_names: { agentId: AgentId; nameKey: string };

@@ -16,6 +16,7 @@ import type { Deletions } from './deletions.ts';
 import type { Documents } from './document-tx.ts';
 import type { EvidenceQueries } from './evidence.ts';
 import type { Ids } from './ids.ts';
+import type { Leftovers } from './leftovers.ts';
 import type { Limits } from './limits.ts';
 import type { Memory } from './memory-tx.ts';
 import type { Metrics } from './metrics.ts';
@@ -71,6 +72,7 @@ export interface Tx {
   readonly sessions: Sessions;
   readonly settings: AgentSettings;
   readonly deletions: Deletions;
+  readonly leftovers: Leftovers;
   readonly limits: Limits;
   readonly snapshots: Snapshots;
   readonly subscriptions: Subscriptions;

@@ -36,7 +36,13 @@ export function testWips({ read, write }: StoreKit): void {
     expect(await get()).toEqual(failed);
     await write((tx) => tx.wips.moveWip({ workspaceId }));
     expect(await get()).toEqual({ ...failed, moves: 1 });
+    await write((tx) => tx.leftovers.leaveRef({ workspaceId }));
     await write((tx) => tx.workspaces.tryRemoveWorkspace({ id: workspaceId }));
     expect(await get()).toBeNull();
+    const left = { site: wip.remote, agentId: agent.id };
+    const list = () => read((tx) => tx.leftovers.listLeftovers({ site: wip.remote, limit: 9 }));
+    expect(await list()).toContainEqual({ ...left, hash: 'h', at: 1 });
+    await write((tx) => tx.leftovers.deleteLeftover(left));
+    expect(await list()).not.toContainEqual(expect.objectContaining(left));
   });
 }

@@ -53,7 +53,10 @@ export async function settleWorkspace(store: Store, rules: WorkspaceRules, works
   }
   if (repository !== null) await removeWorktree(rules, workspace);
   else if (made) await removeMade(rules, workspace);
-  await store.write((tx) => tx.workspaces.tryRemoveWorkspace({ id }));
+  await store.write(async (tx) => {
+    await tx.leftovers.leaveRef({ workspaceId: id });
+    await tx.workspaces.tryRemoveWorkspace({ id });
+  });
 }
 
 /** Removes the directory, and what a git workspace has beside it here: the daemon's repository and other directories. */

@@ -14,8 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { clearLeftovers } from '../../src/daemon/leftovers.ts';
 import { clearLeftBehind } from '../../src/workspaces/left-behind.ts';
 import { noBwrap } from '../helpers/bwrap.ts';
+import type { TestDaemon } from '../helpers/daemon.ts';
 import { startFleet } from '../helpers/fleet.ts';
 import { createDatabase, describeOnPostgres } from '../helpers/postgres.ts';
 import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
@@ -26,6 +28,8 @@ const git = (cwd: string, ...args: string[]) =>
     cwd,
     encoding: 'utf8',
   }).trim();
+
+const pick = ({ daemon: { store, home, log } }: TestDaemon) => ({ store, home, log });
 
 const SCRIPTED = join(import.meta.dirname, '../../src/scripted/scripted.ts');
 /** Does what it is told in a shell. */
@@ -231,10 +235,27 @@ describeOnPostgres('a node that drains', () => {
       expect(await tell('mason', 'cat page')).toBe('two\n');
       expect(existsSync(join(failing.workspace, 'page')) && existsSync(`${failing.workspace}.git`)).toBe(true);
 
+      const oldHome = join(b.home, 'agents', made.id, 'home');
+      const clear = (of: TestDaemon, at: number) =>
+        clearLeftovers({ ...pick(of), wipRemote: remote, isLive: () => false }, at);
+      await clear(b, now + week - 600_000);
+      expect(existsSync(oldHome)).toBe(true);
+      await clear(b, now + week + 1);
+      expect(existsSync(oldHome)).toBe(false);
+      expect(existsSync(join(b.home, 'agents', failing.id, 'home'))).toBe(true);
+      await clear(a, now + week + 1);
+      expect(existsSync(join(a.home, 'agents', made.id, 'home'))).toBe(true);
+
       await a.client.terminateAgent('mason');
       await a.client.deleteWorkspace('mason');
       const there = readdirSync(join(a.home, 'workspaces'));
       expect(there.filter((name) => name.startsWith(made.id))).toEqual([]);
+      const refs = () => execFileSync('git', ['ls-remote', remote], { encoding: 'utf8' });
+      await clear(a, Date.now() + week - 600_000);
+      expect(refs()).toContain(made.id);
+      await clear(a, Date.now() + week + 1);
+      expect(refs()).not.toContain(made.id);
+      expect(refs()).toContain(failing.id);
     },
     240_000,
   );

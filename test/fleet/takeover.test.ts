@@ -146,3 +146,32 @@ describeOnPostgres('a node that is killed for good in the middle of turns', () =
     ]);
   }, 60_000);
 });
+
+describeOnPostgres('a node that drains', () => {
+  test.skipIf(noBwrap)(
+    'gives agents with a stored session to others after their turn, and they resume it',
+    async () => {
+      const { shared, start } = await createPlace('bwrap');
+      const a = await start('a');
+      const b = await start('b');
+      for (const name of ['idle', 'busy']) {
+        const workspace = join(shared, name);
+        await b.client.createAgent({ name, provider: 'cursor-agent', node: 'b', workspace });
+        expect(await ask(a.client, name, 'one')).toBe('I heard: one (turn 1)');
+      }
+      const signal = join(shared, 'busy', 'signal');
+      const { messageId } = await a.client.sendMessage('busy', { text: `<<wait ${signal}>> two` });
+      await until('it is at work', () => existsSync(`${signal}.awaited`));
+      await a.client.drainNode('b');
+      await until('the idle one has moved', async () => (await a.client.getAgent('idle')).node === 'a', 60_000);
+      expect(await ask(a.client, 'idle', 'two')).toBe('I heard: two (turn 2)');
+      expect((await a.client.getAgent('busy')).node).toBe('b');
+      writeFileSync(signal, '');
+      expect((await a.client.awaitReply(messageId, 60))?.text).toBe(`I heard: <<wait ${signal}>> two (turn 2)`);
+      await until('the busy one has moved', async () => (await a.client.getAgent('busy')).node === 'a', 60_000);
+      expect(await ask(a.client, 'busy', 'three')).toBe('I heard: three (turn 3)');
+      expect((await b.client.getNode('b')).agents).toBe(0);
+    },
+    240_000,
+  );
+});

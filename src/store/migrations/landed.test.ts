@@ -67,6 +67,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0057-budget-zones.ts': '38fd0090652d4fa4',
   '0058-failed-attempts.ts': 'ec7754744fdd82a4',
   '0059-fewer-spread-pages.ts': '86b39de8d772e406',
+  '0060-leftovers.ts': '1e84363a3c2b8118',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
