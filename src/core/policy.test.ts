@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ACTIONS, concernsOf, judge, type Policy } from './policy.ts';
+import { ACTIONS, concernsOf, judge, type Meant, type Policy } from './policy.ts';
 
 const X = { handle: 'x', persona: 'writer' };
 const rule = (change: Partial<Policy>): Policy => ({
@@ -118,6 +118,33 @@ describe('judge()', () => {
     const exact = rule({ action: 'deny', arguments: { argv: ['rm', { b: 1, a: 2 }] } });
     expect(verdict([exact], { argv: ['rm', { a: 2, b: 1 }] })).toBe('deny');
     expect(verdict([exact], { argv: ['rm'] })).toBe('allow');
+  });
+
+  test('takes a reference for what it means, in every spelling', () => {
+    const about = (action: Policy['action'], to: string, meant: Meant, written = 'as-written') =>
+      judge(
+        [rule({ action: 'ask' }), rule({ action, arguments: { to } })],
+        [X],
+        'deploy',
+        { to: written },
+        { to: meant },
+      ).action;
+    const boss = { spellings: ['Boss', 'lead.boss'] };
+    for (const to of ['boss', 'LEAD.BOSS', 'lead.*']) {
+      expect(about('deny', to, boss)).toBe('deny');
+      expect(about('allow', to, boss)).toBe('allow');
+    }
+    expect(about('deny', 'other', boss)).toBe('ask');
+    // What is written also counts, but allows nothing.
+    expect(about('deny', 'as-*', boss)).toBe('deny');
+    expect(about('allow', 'as-*', boss)).toBe('ask');
+    const unknown = { spellings: ['as-written'], unknown: true } as const;
+    expect(about('deny', 'anything', unknown)).toBe('deny');
+    expect(about('allow', 'as-written', unknown)).toBe('ask');
+    const path = { spellings: ['/Srv/a'], cased: true } as const;
+    expect([about('deny', '/Srv/a', path), about('deny', '/srv/a', path)]).toEqual(['deny', 'ask']);
+    const leftOut = judge([rule({ action: 'deny', arguments: { to: 'boss' } })], [X], 'deploy', {}, { to: boss });
+    expect(leftOut.action).toBe('deny');
   });
 
   test('asking a person never needs an approval', () => {

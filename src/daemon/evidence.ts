@@ -1,3 +1,4 @@
+import { USER_ID } from '../core/agent.ts';
 import { checksIn, type Evidence, type Finding } from '../core/evidence.ts';
 import type { AgentId } from '../core/ids.ts';
 import { cleanText, shorten } from '../core/text.ts';
@@ -104,13 +105,15 @@ export class EvidenceChecks {
   }
 }
 
-/** Whether the configuration, or the person whose request the message answers, named the command. */
+/**
+ * Whether the configuration, or the owner's request that the message answers, named the command. Other people cannot: it runs
+ * where the agent works, also for agents whose policies deny commands.
+ */
 async function isNamed(tx: Tx, configured: readonly string[], { messageId, subject }: Evidence): Promise<boolean> {
   if (configured.includes(subject)) return true;
   const reply = await tx.messages.getMessage({ id: messageId });
   const request = reply?.inReplyTo ? await tx.messages.getMessage({ id: reply.inReplyTo }) : null;
-  if (!request || !checksIn(request.text).includes(subject)) return false;
-  return (await tx.participants.getParticipantById({ id: request.authorId }))?.kind === 'person';
+  return request?.authorId === USER_ID && checksIn(request.text).includes(subject);
 }
 
 function unchecked(detail: string): Finding {

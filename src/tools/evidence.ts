@@ -34,7 +34,7 @@ export const evidenceField = z
   .max(MOST_EVIDENCE)
   .optional()
   .describe(
-    'Evidence for what you claim to have done. Substrat checks it after your turn; it runs a command only if the configuration or the person who asked named it.',
+    'Evidence for what you claim to have done. Substrat checks it after your turn; it runs a command only if the configuration or a request of the owner named it.',
   );
 
 type Given = z.infer<typeof evidenceField>;

@@ -7,7 +7,7 @@ import type { AgentGit, GitPlace } from './agent-git.ts';
 export interface Checking {
   readonly git: AgentGit;
   readonly place: GitPlace & Pick<Bind, 'mode'>;
-  /** For a command: it comes from the configuration or from the person who asked, so that 0 means something. */
+  /** For a command: it comes from the configuration or from the owner, so that 0 means something. */
   readonly isWanted: boolean;
   readonly limits: RunLimits;
 }
@@ -66,7 +66,7 @@ async function checkCommand(
   { subject, expected }: Claim,
 ): Promise<Finding> {
   if (!isWanted) {
-    const detail = 'Not run: neither the configuration nor the person who asked named this command.';
+    const detail = 'Not run: neither the configuration nor a request of the owner named this command.';
     return { state: 'claimed', detail, tree: null };
   }
   // Only what the agent itself can write: its command may come from a file of its own.

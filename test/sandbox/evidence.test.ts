@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -115,6 +115,36 @@ describe.skipIf(noBwrap !== null)('evidence', () => {
     expect(existsSync(join(path, 'ran-own'))).toBe(false);
     expect(states(await claim(own, 'Please.\nCheck: sh own.sh'))).toEqual(['ran']);
     expect(existsSync(join(path, 'ran-own'))).toBe(true);
+  });
+
+  test('a command that another person names is not run either', async () => {
+    rmSync(join(path, 'ran-own'), { force: true });
+    const program = daemon.program(
+      'helper',
+      `async ({ call, messages }) => {
+        const evidence = [{ command: 'sh own.sh', exit_code: 0 }];
+        const channelId = 'dm-guest-helper';
+        await call('send_message', { channelId, text: 'Done.', in_reply_to: messages[0].id, evidence });
+        return 'sent';
+      }`,
+    );
+    await daemon.client.createAgent({ name: 'helper', program, workspace: path });
+    const { token } = await daemon.client.createToken({ as: 'guest' });
+    await daemon.client.createChannel({ id: 'shared', members: ['helper', 'guest'] });
+    const { url } = await daemon.client.getStatus();
+    const said = await fetch(`${url}/api/agents/helper/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'Go.\nCheck: sh own.sh' }),
+    });
+    const { messageId } = (await said.json()) as { messageId: string };
+    const reply = await until('the reply', () => daemon.client.awaitReply(messageId, 5));
+    const found = await until('the checks', async () => {
+      const { evidence } = await daemon.client.getMessage(reply.messageId);
+      return evidence.length > 0 && evidence.every(({ checkedAt }) => checkedAt !== null) ? evidence : null;
+    });
+    expect(found).toMatchObject([{ state: 'claimed', detail: /^Not run/ }].map(matching));
+    expect(existsSync(join(path, 'ran-own'))).toBe(false);
   });
 
   test("the repository's filters decide nothing: neither what runs nor the tree", async () => {
