@@ -93,6 +93,32 @@ describeOnPostgres('PostgreSQL', () => {
     }
   });
 
+  test('a word counts as often as it is in a chunk, up to the 255 positions that the server stores', async () => {
+    const { url, drop } = await createDatabase();
+    const [onServer, here] = [await openStore({ url }), await openStore({ path: ':memory:' })];
+    try {
+      const times = [1, 2, 3, 4, 7, 20, 60, 130, 200, 254, 255];
+      const repeated = times.map((n) => ({ title: [], words: [...Array<string>(n).fill('often'), 'x', `y${n}`] }));
+      const others = Array.from({ length: 30 }, () => ({ title: [], words: ['x'] }));
+      for (const store of [onServer, here]) await fill(store, [...repeated, ...others]);
+      const find = (store: Store) =>
+        store.read((tx) => tx.documents.findChunks({ words: ['often', 'y60'], limit: times.length }));
+      const [found, expected] = [await find(onServer), await find(here)];
+      expect(expected).toHaveLength(times.length);
+      // A transaction that is repeated takes other ids.
+      const places = (of: readonly { chunkId: number }[]) => {
+        const first = Math.min(...of.map(({ chunkId }) => chunkId));
+        return of.map(({ chunkId }) => chunkId - first);
+      };
+      expect(places(found)).toEqual(places(expected));
+      for (const [i, { score }] of found.entries()) expect(score).toBeCloseTo(expected[i]?.score as number, 6);
+    } finally {
+      await onServer.close();
+      await here.close();
+      await drop();
+    }
+  });
+
   test('the totals follow chunks that come and go, across connections and restarts', async () => {
     const { url, drop } = await createDatabase();
     let store = await openStore({ url });
@@ -192,14 +218,13 @@ async function expectBm25(store: Store): Promise<void> {
   }
 }
 
-async function fill(store: Store): Promise<void> {
+async function fill(store: Store, filled: readonly Text[] = texts): Promise<void> {
   await store.write(async (tx) => {
-    for (const n of texts.keys()) await put(tx, n);
+    for (const [n, text] of filled.entries()) await put(tx, n, text);
   });
 }
 
-async function put(tx: Tx, n: number): Promise<void> {
-  const { title, words } = texts[n] as Text;
+async function put(tx: Tx, n: number, { title, words } = texts[n] as Text): Promise<void> {
   const rest = { version: '1', contentType: 'text/plain', createdAt: 1, updatedAt: 1, indexedAt: 1, title: 't' };
   const none = { author: null, url: null, tags: [], metadata: {} };
   const id = `d${n}`;

@@ -18,7 +18,9 @@ interface Weighed {
   readonly length: number;
   /** The mean of all chunks. */
   readonly mean: number;
-  /** Of the query's words in the chunk. */
+  /** `ts_rank` of each of the query's words. */
+  readonly ranks: readonly number[];
+  /** Of the words of phrases in the chunk. */
   readonly positions: Readonly<Record<string, readonly number[]>>;
   /** The weights of the query's words, then phrases: the rarer, the heavier. */
   readonly weights: readonly number[];
@@ -88,12 +90,18 @@ export async function findByBm25(
       select rowid from hits join judged using (nth) group by rowid order by sum(weight) desc, rowid limit ${weighed}
     )
     select rowid, length, (select case when chunks > 0 and totals.words > 0 then totals.words / chunks else 1 end from totals) as mean,
-      (select coalesce(json_object_agg(word.lexeme, word.positions), '{}') from unnest(words) as word
-       where word.lexeme = any(${listOf('postgres', [...new Set([...words, ...phrases.flat()])])}::text[])) as positions,
+      (select array_agg(ts_rank('{1, 1, 1, 1}', words, term::tsquery) order by nth) from asked where nth <= ${words.length}) as ranks,
+      ${phrases.length === 0 ? sql`'{}'::json` : positionsOf(phrases.flat())} as positions,
       (select array_agg(weight order by nth) from weighted) as weights
     from promising join chunk_words using (rowid)`;
   const rows = await fetch({ compile: () => query.compile(db) });
   return bestOf(rows, asked).slice(0, limit);
+}
+
+/** Reading every word of a chunk takes ten times as long as ranking it. */
+function positionsOf(words: readonly string[]): RawBuilder<unknown> {
+  return sql`(select coalesce(json_object_agg(word.lexeme, word.positions), '{}') from unnest(words) as word
+    where word.lexeme = any(${listOf('postgres', [...new Set(words)])}::text[]))`;
 }
 
 /** Checked per chunk found: the planner would otherwise read all documents first. */
@@ -106,17 +114,37 @@ function bestOf(rows: readonly Weighed[], { words, phrases }: Required<ChunkWord
   if (!first) return [];
   const { weights, mean } = first;
   const most = mostOf({ words, phrases }, new Map(words.map((word, i) => [word, weights[i] as number])));
-  const score = ({ length, positions }: Weighed): number => {
+  const score = ({ length, ranks, positions }: Weighed): number => {
     const gain = (n: number) => (n * (K1 + 1)) / (n + K1 * (1 - B + (B * length) / mean));
-    const times = [
-      ...words.map((word) => positions[word]?.length ?? 0),
-      ...phrases.map((phrase) => timesOf(phrase, positions)),
-    ];
+    const times = [...ranks.map(timesRanked), ...phrases.map((phrase) => timesOf(phrase, positions))];
     return times.reduce((sum, n, i) => sum + (weights[i] as number) * gain(n), 0);
   };
   return rows
     .map((row) => ({ chunkId: row.rowid, score: score(row), most }))
     .sort((a, b) => b.score - a.score || a.chunkId - b.chunkId);
+}
+
+/** How often a word is in a chunk. */
+function timesRanked(rank: number): number {
+  let n = 0;
+  while (n < MOST_TIMES && rank > ((RANKS[n] as number) + (RANKS[n + 1] as number)) / 2) n += 1;
+  return n;
+}
+
+/** A tsvector has at most this many positions of a word. */
+const MOST_TIMES = 255;
+/**
+ * With equal weights, `ts_rank` of a word that is in a chunk n times is 1/1² + 1/2² + … + 1/n², divided by the limit of
+ * this sum, in single precision. No function of the server tells n itself without reading all words of the chunk.
+ */
+const RANKS: readonly number[] = ranksUpTo(MOST_TIMES);
+
+function ranksUpTo(most: number): number[] {
+  let sum = 0;
+  return Array.from({ length: most + 1 }, (_, n) => {
+    if (n > 0) sum = Math.fround(sum + Math.fround(1 / n ** 2));
+    return sum / (Math.PI ** 2 / 6);
+  });
 }
 
 function timesOf([first = '', ...others]: readonly string[], positions: Weighed['positions']): number {
