@@ -86,7 +86,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     await tx.budgets.setBudget(budget);
     await tx.budgets.setCharge(chargeOf({ budgetId: budget.id, runId: running.id, reserved: 0.25 }));
     await tx.reminders.insertReminder({ ...reminder, payerId: null, messageId: null, lastDue: 5, relative: true });
-    const at = { cron: '0 8 * * *', timeZone: 'UTC', target: 'ö', text: 'ö', runs: 5, nodeId: null };
+    const at = { cron: '0 8 * * *', timeZone: 'UTC', target: 'ö', text: 'ö', runs: 5, toldSpent: false, nodeId: null };
     const fired = { messageId: null, lastDue: 2 ** 41, lastAt: 5, error: null };
     await tx.schedules.insertSchedule({ id: 's', name: 'S', nameKey: 's', ...at, ...fired, createdAt: 5 });
     const watch = { agentId: agent.id, subjectId: child.id, fromState: '*', toState: 'idle', once: true } as const;

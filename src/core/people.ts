@@ -8,6 +8,9 @@ export interface PeopleRules {
   timeZone(handle: string): string;
 }
 
+/** The day of the runs that a schedule pays for. */
+export const SCHEDULED = 0;
+
 /** All days that it is somewhere at a time, by their numbers since 1970. */
 export function daysAround(now: number): { readonly from: number; readonly to: number } {
   return { from: dayOf(now) - 1, to: dayOf(now) + 1 };

@@ -14,8 +14,10 @@ export interface Schedule {
   /** The handle of an agent, or `#` and a channel. */
   readonly target: string;
   readonly text: string;
-  /** How many runs a firing lets the agents' trees begin in addition. */
+  /** How many runs a firing pays for. */
   readonly runs: number;
+  /** The owner knows that agents wait for its next firing. */
+  readonly toldSpent: boolean;
   /** The node whose configuration has it; null: a person added it. */
   readonly nodeId: NodeId | null;
   /** What it sent last. */

@@ -5,16 +5,17 @@ import type { MessagingRules } from './rules.ts';
 import type { Tx } from './tx.ts';
 
 /**
- * Who pays for the runs that a person's message starts: people other than the owner pay themselves, the owner's count
- * against the tree.
+ * Who pays for the runs that a person's message starts: a schedule, if it sends the message in the owner's name; people other than
+ * the owner pay themselves, the owner's count against the tree.
  */
-export function payerOf({ id }: { readonly id: string }): string | null {
+export function payerOf({ id }: { readonly id: string }, scheduled?: Scheduled): string | null {
+  if (scheduled) return scheduled.id;
   return id === USER_ID ? null : id;
 }
 
-/** A schedule sends it: the trees get an allowance of runs in place of the owner's word. */
+/** The schedule that sends a message, and pays for what it starts. */
 export interface Scheduled {
-  readonly runs: number;
+  readonly id: string;
 }
 
 /**
@@ -29,10 +30,8 @@ export async function countWord(
   now: number,
   scheduled?: Scheduled,
 ): Promise<void> {
-  if (scheduled) {
-    for (const treeId of new Set(treeIds)) await tx.trees.grantRuns({ treeId, runs: scheduled.runs });
-    return;
-  }
+  // Its firing has its own allowance.
+  if (scheduled) return;
   if (payerOf(from) === null) {
     for (const treeId of new Set(treeIds)) await tx.trees.resetTreeRuns({ treeId });
     return;

@@ -1,7 +1,7 @@
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { dayIn } from '../core/local-times.ts';
-import { daysAround, ofToday } from '../core/people.ts';
+import { daysAround, ofToday, SCHEDULED } from '../core/people.ts';
 import type { Run } from '../core/run.ts';
 import { childNamed } from './children.ts';
 import type { MessagingRules } from './rules.ts';
@@ -62,7 +62,9 @@ async function countPoke(
   now: number,
 ): Promise<void> {
   if (payerId !== null) {
-    const handle = (await tx.participants.getParticipantById({ id: payerId }))?.handle ?? '';
+    const payer = await tx.participants.getParticipantById({ id: payerId });
+    if (payer?.kind === 'system') return countScheduled(tx, treeId, payerId);
+    const handle = payer?.handle ?? '';
     const today = ofToday(await tx.trees.listPersonRuns(daysAround(now)), people, now);
     const used = today.find(({ personId }) => personId === payerId)?.runs ?? 0;
     if (used >= people.runsPerDay(handle)) throw new SubstratError('cap_reached', `${handle} has no runs left today.`);
@@ -78,6 +80,16 @@ async function countPoke(
     );
   }
   await tx.trees.countTreeRun({ treeId });
+}
+
+async function countScheduled(tx: Tx, treeId: string, id: string): Promise<void> {
+  const schedule = await tx.schedules.getSchedule({ id });
+  const own = (await tx.trees.listPersonRuns({ from: SCHEDULED, to: SCHEDULED })).find((one) => one.personId === id);
+  if (own && own.runs >= (schedule?.runs ?? 0)) {
+    throw new SubstratError('cap_reached', `The schedule "${schedule?.name}" has no runs left until it fires again.`);
+  }
+  await tx.trees.countTreeRun({ treeId });
+  await tx.trees.chargePerson({ treeId, personId: id, day: SCHEDULED });
 }
 
 function conflict(message: string): SubstratError {

@@ -244,7 +244,9 @@ function wrongWay({ id, kind }: Question): SubstratError {
 
 async function askedOf(tx: Tx, { agent, run }: { readonly agent: Agent; readonly run: Run }): Promise<Side> {
   const person = run.payerId === null ? null : await tx.participants.getParticipantById({ id: run.payerId });
-  const seen = person && (agent.parentId === null || (await tx.channels.shareChannel({ a: person.id, b: agent.id })));
+  const seen =
+    person?.kind === 'person' &&
+    (agent.parentId === null || (await tx.channels.shareChannel({ a: person.id, b: agent.id })));
   return person && seen ? person : { id: USER_ID, handle: USER_ID };
 }
 

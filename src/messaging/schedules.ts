@@ -28,7 +28,7 @@ export async function addSchedule(tx: Tx, wish: ScheduleWish, nodeId: string | n
   if ((await tx.schedules.listSchedules()).length >= MOST_SCHEDULES) {
     throw new SubstratError('cap_reached', `There are ${MOST_SCHEDULES} schedules. Remove one first.`);
   }
-  const nothing = { messageId: null, lastDue: null, lastAt: null, error: null };
+  const nothing = { toldSpent: false, messageId: null, lastDue: null, lastAt: null, error: null };
   const schedule: Schedule = { id: newId(), nameKey, ...wish, nodeId, ...nothing, createdAt: now };
   await tx.schedules.insertSchedule(schedule);
   await arm(tx, schedule, now);
@@ -75,6 +75,7 @@ export function fireSchedule(rules: MessagingRules) {
     const schedule = await tx.schedules.getSchedule({ id });
     if (!schedule) return;
     if (schedule.lastDue === null || due > schedule.lastDue) {
+      await tx.schedules.renewAllowance({ id });
       const sent = await send(tx, rules, schedule, now);
       await tx.schedules.setFired({ id, due, at: now, ...sent });
     }
@@ -95,18 +96,18 @@ async function arm(tx: Tx, schedule: Schedule, now: number): Promise<void> {
 async function send(
   tx: Tx,
   rules: MessagingRules,
-  { target, text, runs, messageId: last }: Schedule,
+  { id, target, text, messageId: last }: Schedule,
   now: number,
 ): Promise<Pick<Schedule, 'messageId' | 'error'>> {
   const unread = last !== null && (await tx.deliveries.listPendingRecipients({ messageId: last })).length > 0;
   if (unread) return { messageId: last, error: 'The message before has not been read yet, so none was sent.' };
   const found = await targetOf(tx, target);
   if (!found) return { messageId: last, error: `There is no living agent or channel "${target}".` };
-  const words = { text, inReplyTo: null, scheduled: { runs } };
+  const words = { text, inReplyTo: null, scheduled: { id } };
   const { messageId } =
     'handle' in found
       ? await sendAsPerson(tx, rules, OWNER, found, words, now)
-      : await speak(tx, rules, { ...OWNER, run: null, scheduled: { runs } }, found, { text }, now);
+      : await speak(tx, rules, { ...OWNER, run: null, scheduled: { id } }, found, { text }, now);
   return { messageId, error: null };
 }
 

@@ -141,7 +141,7 @@ export async function sendAsPerson(
       threadId: message.threadId ?? null,
       attachments: message.attachments ?? [],
       chainDepth: 0,
-      payerId: payerOf(from),
+      payerId: payerOf(from, message.scheduled),
       ...(message.scheduled && { cause: 'schedule' }),
       recipients: [{ agentId: to.id, kind: 'request' }],
       request: { recipientId: to.id, parentId: null, deadlineAt: now + rules.requestDeadlineMs },

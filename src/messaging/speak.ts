@@ -92,7 +92,7 @@ async function speakToAll(
       threadId,
       attachments,
       chainDepth: run?.chainDepth ?? 0,
-      payerId: run ? run.payerId : payerOf(speaker),
+      payerId: run ? run.payerId : payerOf(speaker, speaker.scheduled),
       ...(speaker.scheduled && { cause: 'schedule' }),
       recipients,
     },

@@ -1,6 +1,6 @@
 import type { Agent } from '../core/agent.ts';
 import { dayIn } from '../core/local-times.ts';
-import { daysAround, ofToday, type PeopleRules } from '../core/people.ts';
+import { daysAround, ofToday, type PeopleRules, SCHEDULED } from '../core/people.ts';
 import type { Run } from '../core/run.ts';
 import type { DeliveryView, PersonRuns } from '../store/store.ts';
 import type { Tx } from './tx.ts';
@@ -8,14 +8,22 @@ import type { Tx } from './tx.ts';
 /** Who has runs left when a run is claimed. */
 export interface Purse {
   readonly maxTreeRuns: number;
-  /** People whose runs for today are used up. */
+  /** People and schedules whose runs are used up. */
   readonly spent: readonly string[];
 }
 
-/** People whose runs for today are used up. */
+/** People whose runs for today are used up, and schedules whose runs are used up until they fire again. */
 export async function spentPeople(tx: Tx, people: PeopleRules, now: number): Promise<PersonRuns[]> {
-  const today = ofToday(await tx.trees.listPersonRuns(daysAround(now)), people, now);
-  return today.filter(({ runs, handle }) => runs >= people.runsPerDay(handle));
+  const all = await tx.trees.listPersonRuns(daysAround(now));
+  const today = ofToday(
+    all.filter(({ most }) => most === null),
+    people,
+    now,
+  );
+  return [
+    ...today.filter(({ runs, handle }) => runs >= people.runsPerDay(handle)),
+    ...all.filter(({ runs, most }) => most !== null && runs >= most),
+  ];
 }
 
 /**
@@ -37,7 +45,7 @@ export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
 }
 
 /**
- * Charges a started run to the person whose message started its chain. Returns a notice for them if it was their last
+ * Charges a started run to the person or schedule whose message started its chain. Returns a notice for them if it was their last
  * one.
  */
 export async function chargeRun(
@@ -47,7 +55,12 @@ export async function chargeRun(
   now: number,
 ): Promise<{ readonly personId: string; readonly text: string } | null> {
   if (!personId) return null;
-  const handle = (await tx.participants.getParticipantById({ id: personId }))?.handle ?? '';
+  const payer = await tx.participants.getParticipantById({ id: personId });
+  if (payer?.kind === 'system') {
+    await tx.trees.chargePerson({ treeId: run.treeId, personId, day: SCHEDULED });
+    return null;
+  }
+  const handle = payer?.handle ?? '';
   const day = dayIn(timeZone(handle), now);
   const runs = await tx.trees.chargePerson({ treeId: run.treeId, personId, day });
   if (runs !== runsPerDay(handle)) return null;

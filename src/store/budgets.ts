@@ -149,7 +149,8 @@ export function budgetQueries(queries: Queries, batch: BatchState): Budgets {
       unexpired(p.now).where((eb) =>
         eb.or([
           eb('treeId', '=', p.treeId),
-          eb.and([eb('subjectId', '=', p.personId), eb('scope', '=', sql.lit('person'))]),
+          // What a schedule starts is the owner's.
+          eb.and([eb('subjectId', '=', ownerOf(sql`${p.personId}`)), eb('scope', '=', sql.lit('person'))]),
         ]),
       ),
     ),
@@ -199,7 +200,7 @@ export function budgetQueries(queries: Queries, batch: BatchState): Budgets {
         .where('state', '=', 'running')
         .where('state', 'in', ['created', 'running'])
         .where((eb) =>
-          eb.or([eb('treeId', '=', p.treeId), eb(eb.fn.coalesce('payerId', sql<string>`${USER_ID}`), '=', p.personId)]),
+          eb.or([eb('treeId', '=', p.treeId), eb(ownerOf(sql`coalesce(payer_id, ${USER_ID})`), '=', p.personId)]),
         )
         .orderBy('seq'),
     ),
@@ -247,6 +248,11 @@ export function chargeClosing({ db, put }: Queries): (p: { runId: RunId }) => Pr
       .where('runId', '=', p.runId)
       .where('open', '=', true),
   );
+}
+
+/** The person of a payer: the owner, if it is a schedule. */
+function ownerOf(payer: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`case when exists (select 1 from schedules where schedules.id = ${payer}) then ${sql.lit(USER_ID)} else ${payer} end`;
 }
 
 function total(amount: RawBuilder<unknown>): RawBuilder<number> {

@@ -26,6 +26,7 @@ const BOOLEANS = new Set([
   'seatNew',
   'tallied',
   'toldPaused',
+  'toldSpent',
   'wipSaved',
 ]);
 const JSON_COLUMNS = new Set([

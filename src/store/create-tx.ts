@@ -97,7 +97,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
       ...reopeningQueries(queries, batch),
       ...usageQueries(queries),
     }),
-    schedules: () => scheduleQueries(queries),
+    schedules: () => scheduleQueries(queries, batch),
     sessions: () => sessionQueries(queries),
     settings: () => settingsQueries(queries),
     snapshots: () => snapshotQueries(queries),

@@ -60,6 +60,7 @@ import { budgetZones } from './migrations/0057-budget-zones.ts';
 import { failedAttempts } from './migrations/0058-failed-attempts.ts';
 import { fewerSpreadPages } from './migrations/0059-fewer-spread-pages.ts';
 import { leftovers } from './migrations/0060-leftovers.ts';
+import { schedulePayers } from './migrations/0061-schedule-payers.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -124,6 +125,7 @@ const migrations: readonly string[] = [
   failedAttempts,
   fewerSpreadPages,
   leftovers,
+  schedulePayers,
 ];
 
 /** The first version in which nodes register with their version. */

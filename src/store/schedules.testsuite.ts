@@ -14,6 +14,7 @@ export function testSchedules({ read, write }: StoreKit): void {
       target: 'lead',
       text: 'Good morning',
       runs: 20,
+      toldSpent: false,
       nodeId: null,
       messageId: null,
       lastDue: null,

@@ -1,25 +1,27 @@
 import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import type { AgentId, ParticipantId } from '../core/ids.ts';
+import { SCHEDULED } from '../core/people.ts';
 import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
-import type { PersonRuns } from './views.ts';
+import type { NewlyPaused, PersonRuns } from './views.ts';
 
 /** Caps of trees, and who pays for runs. */
 export interface Trees {
   getTree(p: { id: AgentId }): Promise<{ readonly runsSincePerson: number; readonly toldPaused: boolean } | null>;
   /** The owner spoke: the tree may run again. */
   resetTreeRuns(p: { treeId: AgentId }): Promise<void>;
-  /** Trees that reached their cap since the last time their person was told. */
-  listNewlyPaused(p: { maxTreeRuns: number }): Promise<{ readonly id: AgentId }[]>;
+  /**
+   * Trees that reached their cap, and schedules that used what they pay for, since the last time their person was told. Each with an agent
+   * that waits.
+   */
+  listNewlyPaused(p: { maxTreeRuns: number }): Promise<NewlyPaused[]>;
   setToldPaused(p: { treeId: AgentId }): Promise<void>;
-  /** It may begin so many runs in addition, up to what it may begin after the owner's word. */
-  grantRuns(p: { treeId: AgentId; runs: number }): Promise<void>;
   /** A run that no claim counts. */
   countTreeRun(p: { treeId: AgentId }): Promise<void>;
   /** A run that was counted for its tree counts for a person. Returns the person's runs of that day. */
   chargePerson(p: { treeId: AgentId; personId: ParticipantId; day: number }): Promise<number>;
-  /** Of the days from one to another. */
+  /** Of the days from one to another, and of schedules since they last fired. */
   listPersonRuns(p: { from: number; to: number }): Promise<PersonRuns[]>;
 }
 
@@ -64,25 +66,32 @@ export function treeQueries({ db, all, one, value, put, putAnd, change }: Querie
     listNewlyPaused: all((p: { maxTreeRuns: number }) =>
       db
         .selectFrom('trees')
-        .select('id')
+        .select(['id', 'id as agentId', sql<'tree' | 'schedule'>`'tree'`.as('kind')])
         .where('toldPaused', '=', false)
         .where('runsSincePerson', '>=', p.maxTreeRuns)
         .where('id', 'in', (eb) =>
           eb.selectFrom('runs').select('runs.treeId').where('runs.state', '=', 'created').where('runs.attempt', '=', 0),
+        )
+        .unionAll(
+          db
+            .selectFrom('runs')
+            .innerJoin('deliveries', 'deliveries.agentId', 'runs.agentId')
+            .innerJoin('messages', 'messages.id', 'deliveries.messageId')
+            // Not by the index of payers: a schedule has sent many messages, and few runs wait.
+            .innerJoin('schedules', (join) => join.on('schedules.id', '=', sql<string>`messages.payer_id || ''`))
+            .innerJoin('person_runs', 'person_runs.personId', 'schedules.id')
+            .select([
+              'schedules.id',
+              (eb) => eb.fn.min('runs.agentId').as('agentId'),
+              sql<'tree' | 'schedule'>`'schedule'`.as('kind'),
+            ])
+            .where('runs.state', '=', 'created')
+            .where('runs.attempt', '=', 0)
+            .where('deliveries.state', '=', sql.lit('pending'))
+            .where('schedules.toldSpent', '=', false)
+            .whereRef('person_runs.runs', '>=', 'schedules.runs')
+            .groupBy('schedules.id'),
         ),
-    ),
-    grantRuns: putAnd(
-      (p: { treeId: string; runs: number }) =>
-        db
-          .updateTable('trees')
-          .set({
-            runsSincePerson: sql<number>`case when runs_since_person > ${p.runs} then runs_since_person - ${p.runs} else 0 end`,
-          })
-          .where('id', '=', p.treeId)
-          .where('runsSincePerson', '>', 0),
-      () => {
-        batch.runnable = true;
-      },
     ),
     countTreeRun: change('tree', (p: { treeId: string }) =>
       db
@@ -97,9 +106,20 @@ export function treeQueries({ db, all, one, value, put, putAnd, change }: Querie
       db
         .selectFrom('person_runs')
         .innerJoin('participants', 'participants.id', 'person_runs.personId')
-        .select(['person_runs.personId', 'person_runs.day', 'person_runs.runs', 'participants.handle'])
-        .where('person_runs.day', '>=', p.from)
-        .where('person_runs.day', '<=', p.to),
+        .leftJoin('schedules', 'schedules.id', 'person_runs.personId')
+        .select([
+          'person_runs.personId',
+          'person_runs.day',
+          'person_runs.runs',
+          'participants.handle',
+          'schedules.runs as most',
+        ])
+        .where((eb) =>
+          eb.or([
+            eb.and([eb('person_runs.day', '>=', p.from), eb('person_runs.day', '<=', p.to)]),
+            eb('person_runs.day', '=', SCHEDULED),
+          ]),
+        ),
     ),
   };
 }

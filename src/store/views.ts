@@ -254,6 +254,15 @@ export interface PersonRuns {
   readonly handle: string;
   readonly day: number;
   readonly runs: number;
+  /** How many a schedule pays for; null: it is a person. */
+  readonly most: number | null;
+}
+
+export interface NewlyPaused {
+  /** Of a tree or a schedule. */
+  readonly id: string;
+  readonly agentId: AgentId;
+  readonly kind: 'tree' | 'schedule';
 }
 
 /** A block with the handle of its owner. */

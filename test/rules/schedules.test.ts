@@ -10,7 +10,7 @@ const DAY = 24 * HOUR;
 /** An agent that notes when it hears what; the clock stands at 08:00 UTC, and a schedule is for every full hour. */
 async function scheduled(change: Partial<ScheduleWish> = {}, options: WorldOptions = {}) {
   const world = await createWorld(options);
-  await world.create('x');
+  await world.create('x', null, { tools: ['control', 'send_message', 'ask_person'] });
   const heard: string[] = [];
   const note = (text: string) => heard.push(`${new Date(world.clock()).toISOString().slice(8, 16)} ${text}`);
   world.behave('x', ({ messages }) => {
@@ -110,23 +110,102 @@ describe('a schedule', () => {
     expect(await get()).toMatchObject({ messageId: expect.any(String), error: null });
   });
 
-  test('gives its tree an allowance of runs, and never resets the cap', async () => {
-    const { world, heard, pass } = await scheduled({ runs: 2 }, { maxTreeRuns: 5 });
-    const { treeId } = await world.agentNamed('x');
-    const used = async () => (await world.store.read((tx) => tx.trees.getTree({ id: treeId })))?.runsSincePerson;
-    const use = async (runs: number) => {
-      for (let i = 0; i < runs; i++) await world.store.write((tx) => tx.trees.countTreeRun({ treeId }));
-    };
-    await use(5);
-    await pass(HOUR);
-    expect({ heard: heard.length, used: await used() }).toEqual({ heard: 1, used: 4 });
-    await use(4);
-    // 8 of 5: the allowance of one firing is not enough, that of the next one is.
-    await pass(HOUR);
-    expect({ heard: heard.length, used: await used() }).toEqual({ heard: 1, used: 6 });
-    await world.ask('x', 'hello');
-    await world.settle();
-    expect(heard.slice(1).map((line) => line.slice(9))).toEqual(['look (request)', 'hello (request)']);
+  describe('each firing pays for its own runs', () => {
+    /** A root that asks its child and gets its reply: three runs. */
+    async function chained(runs: number, maxTreeRuns = 1_000_000) {
+      const made = await scheduled({ runs }, { maxTreeRuns, maxAttempts: 1 });
+      const { world } = made;
+      await world.create('y', await world.agentNamed('x'));
+      const begun: string[] = [];
+      world.behave('x', async (turn) => {
+        const [first] = turn.messages;
+        begun.push(`x ${first?.kind}`);
+        if (first?.kind === 'request') await turn.call('send_message', { recipient: 'y', text: 'go', sync: true });
+        return 'done';
+      });
+      world.behave('y', () => {
+        begun.push('y');
+        return 'done';
+      });
+      const { treeId } = await world.agentNamed('x');
+      const used = async () => (await world.store.read((tx) => tx.trees.getTree({ id: treeId })))?.runsSincePerson;
+      const told = async () => (await world.said('dm-user-x')).filter((line) => line.includes('The schedule'));
+      return { ...made, begun, used, told };
+    }
+
+    test('not the tree, also if the tree has none left', async () => {
+      const { world, pass, begun, used } = await chained(3, 1);
+      await world.ask('x', 'hello');
+      await world.settle();
+      expect({ begun: [...begun], used: await used() }).toEqual({ begun: ['x request'], used: 1 });
+      await pass(HOUR);
+      // The chain of the owner's message still waits for the owner.
+      expect({ begun: begun.slice(1), used: await used() }).toEqual({
+        begun: ['x request', 'y', 'x reply'],
+        used: 1,
+      });
+    });
+
+    test('what needs more waits for the next firing, and the owner is told once', async () => {
+      const { world, pass, begun, used, told } = await chained(2);
+      await pass(HOUR);
+      expect(begun).toEqual(['x request', 'y']);
+      await pass(HOUR / 2);
+      expect(begun).toHaveLength(2);
+      expect(await told()).toEqual([
+        'system: The schedule "hourly" has used the 2 runs of its last firing (runs), and x has more to do for it. It continues when the schedule fires again; if you remove the schedule, the team continues with its own runs.',
+      ]);
+      await pass(HOUR / 2);
+      // The reply of the first chain, then the request of the second one: nothing of the allowance is kept.
+      expect(begun.slice(2)).toEqual(['x reply', 'x request']);
+      expect(await told()).toHaveLength(2);
+      expect(await used()).toBe(0);
+    });
+
+    test('one that needs no more runs is not told about', async () => {
+      const { pass, begun, told } = await chained(3);
+      await pass(HOUR);
+      await pass(HOUR);
+      expect(begun).toHaveLength(6);
+      expect(await told()).toEqual([]);
+    });
+
+    test('when it is removed, the tree pays', async () => {
+      const { world, pass, begun, used, schedule } = await chained(2);
+      await pass(HOUR);
+      await world.store.write((tx) => removeSchedule(tx, schedule));
+      await world.settle();
+      expect(begun).toEqual(['x request', 'y', 'x reply']);
+      expect(await used()).toBe(1);
+    });
+
+    test('a poke counts as a run of the schedule, and a question goes to the owner', async () => {
+      const { world, pass } = await chained(3);
+      const results: unknown[] = [];
+      world.behave('y', () => {
+        throw new Error('it broke');
+      });
+      world.behave('x', async (turn) => {
+        if (turn.messages[0]?.kind === 'request') {
+          await turn.call('send_message', { recipient: 'y', text: 'go', sync: true });
+          return 'waiting';
+        }
+        results.push(await turn.call('poke', { agent_name: 'y' }).catch(({ message }: Error) => message));
+        await turn.call('ask_person', { question: 'Why?' });
+        return 'done';
+      });
+      await pass(HOUR);
+      expect(results).toEqual(['cap_reached: The schedule "hourly" has no runs left until it fires again.']);
+      expect(await world.openQuestions()).toMatchObject([{ handle: 'x', subject: 'Why?' }]);
+    });
+
+    test("draws from the owner's budget", async () => {
+      const { world, pass, begun } = await chained(20);
+      await world.budget('person', 'user', 'runs', 2);
+      await pass(HOUR);
+      expect(begun).toEqual(['x request', 'y']);
+      expect(await world.budgets()).toMatchObject([{ used: 2, waiting: 1 }]);
+    });
   });
 
   test('does not count as a message of a person: it does not answer a question', async () => {

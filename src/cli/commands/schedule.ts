@@ -21,7 +21,7 @@ function addCommand(context: Context): Command {
     .requiredOption('--cron <line>', 'minute, hour, day of the month, month, day of the week')
     .requiredOption('--to <ref>', 'the agent, or #channel')
     .option('--time-zone <name>', "time zone of the line; default: the daemon's")
-    .option('--runs <n>', 'how many runs a firing lets the tree begin in addition', Number)
+    .option('--runs <n>', 'how many runs each firing pays for', Number)
     .addHelpText(
       'after',
       '\nExample:\n  substrat schedule add morning --cron "0 8 * * mon-fri" --to lead "What happened at night?"',

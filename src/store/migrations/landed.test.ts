@@ -68,6 +68,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0058-failed-attempts.ts': 'ec7754744fdd82a4',
   '0059-fewer-spread-pages.ts': '86b39de8d772e406',
   '0060-leftovers.ts': '1e84363a3c2b8118',
+  '0061-schedule-payers.ts': '75e7d540b404ae71',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
