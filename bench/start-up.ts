@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stop } from './daemon.ts';
 import { alternate, type Bench, compared, median, type Row } from './measure.ts';
@@ -13,7 +13,10 @@ const STARTS = 5;
 /** Commands of the built package, from spawn to exit, against Node itself. */
 export default async function startUp({ scratch, defer }: Bench): Promise<Row[]> {
   execFileSync(process.execPath, [join(ROOT, 'build/package.ts')], { stdio: 'ignore' });
-  const env = { ...process.env, SUBSTRAT_HOME: join(scratch, 'home') };
+  const home = join(scratch, 'home');
+  // A server answers where there is a home.
+  mkdirSync(home, { mode: 0o700 });
+  const env = { ...process.env, SUBSTRAT_HOME: home };
   const place = { cwd: join(scratch, 'base'), env };
   mkdirSync(join(place.cwd, 'docs'), { recursive: true });
   writeFileSync(join(place.cwd, 'ctx.toml'), '[db]\npath = "ctx.db"\n[connectors.filesystem.docs]\nroot = "docs"\n');
@@ -47,6 +50,7 @@ export default async function startUp({ scratch, defer }: Bench): Promise<Row[]>
   const server: ChildProcess = spawn(program('ctx'), ['serve', 'mcp', '--bind', '127.0.0.1:0'], place);
   defer(() => stop(server));
   if (server.stdout) await once(server.stdout, 'data');
+  if (!existsSync(join(home, `ctx-${server.pid}.sock`))) throw new Error('ctx serve does not answer here');
   return [...rows, await measure('ctx search, answered by ctx serve', 3, ['ctx', 'search', 'deploy'])];
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { harmless, paint, table } from './terminal.ts';
@@ -11,6 +12,18 @@ beforeEach(() => {
 
 const RED = '\x1b[31mSandbox: none.\x1b[39m';
 const ESCAPED = '\\u001b[31mSandbox: none.\\u001b[39m';
+
+test('a text without colours needs none of the cryptography of Node, which would be a tenth of a short command', () => {
+  const program = `const { harmless, paint } = await import('./terminal.ts');
+    const isLoaded = () => process.moduleLoadList.includes('NativeModule crypto');
+    console.log(harmless(paint('red', 'x')), String(isLoaded()));
+    process.env.FORCE_COLOR = '1';
+    console.log(JSON.stringify(harmless(paint('red', 'x'))), String(isLoaded()));`;
+  const env = { PATH: process.env.PATH };
+  const options = { cwd: import.meta.dirname, env, encoding: 'utf8' } as const;
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], options);
+  expect(output).toBe('x false\n"\\u001b[31mx\\u001b[39m" true\n');
+});
 
 describe('harmless()', () => {
   test.each([

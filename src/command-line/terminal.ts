@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { styleText } from 'node:util';
 import { replaceHidden } from '../core/hidden.ts';
 
@@ -14,9 +13,14 @@ const STYLES = {
 
 /**
  * Placeholder for our own colour codes while the surrounding text is escaped. Random, so that no text can contain it.
+ * Made for the first colour: Node's cryptography is a tenth of what a short command loads.
  */
-const BRUSH = `\x1b${randomBytes(16).toString('hex')}:`;
-const STROKE = new RegExp(`${BRUSH}(\\d+)m`);
+let brush: string | null = null;
+
+function takeBrush(): string {
+  brush ??= `\x1b${process.getBuiltinModule('node:crypto').randomBytes(16).toString('hex')}:`;
+  return brush;
+}
 
 /** Coloured on a terminal; plain elsewhere and if NO_COLOR is set. Must go through `harmless` before it is printed. */
 export function paint(style: keyof typeof STYLES, text: string): string {
@@ -24,7 +28,8 @@ export function paint(style: keyof typeof STYLES, text: string): string {
   const isPlain = !process.stdout.isTTY && process.env.FORCE_COLOR === undefined;
   if (isPlain || styleText(style, 'x', { stream: process.stdout }) === 'x') return text;
   const [on, off] = STYLES[style];
-  return `${BRUSH}${on}m${text}${BRUSH}${off}m`;
+  const mark = takeBrush();
+  return `${mark}${on}m${text}${mark}${off}m`;
 }
 
 /**
@@ -32,10 +37,8 @@ export function paint(style: keyof typeof STYLES, text: string): string {
  * characters are shown as JSON escapes; a line of JSON keeps its value.
  */
 export function harmless(text: string): string {
-  return text
-    .split(STROKE)
-    .map((part, i) => (i % 2 === 1 ? `\x1b[${part}m` : replaceHidden(part, escapeCharacter)))
-    .join('');
+  const parts = brush === null ? [text] : text.split(new RegExp(`${brush}(\\d+)m`));
+  return parts.map((part, i) => (i % 2 === 1 ? `\x1b[${part}m` : replaceHidden(part, escapeCharacter))).join('');
 }
 
 function escapeCharacter(hidden: string, at: number, text: string): string {
