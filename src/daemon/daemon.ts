@@ -8,6 +8,7 @@ import type { Api } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import { applySchedules } from '../messaging/schedules.ts';
 import type { Provider } from '../providers/provider.ts';
+import { Spawner } from '../providers/spawner.ts';
 import { Warden } from '../providers/warden.ts';
 import { clearSuspects } from '../runs/deaths.ts';
 import { untilStored } from '../runs/until-stored.ts';
@@ -80,6 +81,7 @@ export class Daemon {
   startedAfter = 0;
   readonly #node: Node;
   readonly #warden: Warden | null;
+  readonly #spawner: Spawner;
   readonly #version: string;
   readonly #bind: DaemonOptions['bind'];
   readonly #teamwork: Teamwork;
@@ -132,6 +134,7 @@ export class Daemon {
     const sandbox = openSandbox(options, home);
     // Without other nodes nobody else runs its turns.
     const warden = store.engine === 'postgres' ? new Warden({ patienceMs: patienceMs(config) }) : null;
+    const spawner = new Spawner({ path: join(home.path, 'spawner.sock') });
     const git = createAgentGit(sandbox);
     const work = createWork({ ...node, git, directory: (id) => join(realpathSync(home.path), 'workspaces', id) });
     const env = withSecrets(process.env, home.path);
@@ -186,7 +189,19 @@ export class Daemon {
       settled: (agentId) => settled(agentId).then(() => evidence.settled(agentId)),
     });
     const onEnded = (agentId: string) => tidying.begin(agentId);
-    const doors = new AgentDoors({ home, tools, version, external, sandbox, watch, work, log, stored, onEnded });
+    const doors = new AgentDoors({
+      home,
+      tools,
+      version,
+      external,
+      sandbox,
+      spawner,
+      watch,
+      work,
+      log,
+      stored,
+      onEnded,
+    });
     const look = async (agentIds: readonly string[]) => {
       await lookAgain({ ...node, teamwork, doors, tidying }, agentIds);
       await drain();
@@ -232,6 +247,7 @@ export class Daemon {
     });
     this.#node = node;
     this.#warden = warden;
+    this.#spawner = spawner;
     this.#version = version;
     this.#bind = options.bind;
     this.#teamwork = teamwork;
@@ -281,6 +297,7 @@ export class Daemon {
     await this.#teamwork.scheduler.stop();
     await this.doors.closeAll();
     this.#warden?.close();
+    this.#spawner.close();
     if (this.#begun) await this.#clearSuspects();
     // After the turns have ended: a turn that waits for a script would otherwise fail and use up an attempt.
     await this.extensions.close();

@@ -9,6 +9,7 @@ import { under } from '../core/tracing.ts';
 import { createHttpBridge } from '../mcp/http-bridge.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
 import { endRun, Unrelated } from '../providers/process.ts';
+import type { Spawner } from '../providers/spawner.ts';
 import { type ActiveAttempt, scopeNow } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
@@ -30,6 +31,7 @@ export interface DoorOptions {
   readonly version: string;
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
+  readonly spawner: Spawner;
   readonly watch: Watch;
   readonly work: Pick<Work, 'prepare'>;
   readonly log: Log;
@@ -62,7 +64,7 @@ export class AgentDoors {
   }
 
   readonly open = async (attempt: ActiveAttempt, agent: Agent): Promise<Door> => {
-    const { tools, home, sandbox, watch, work } = this.#options;
+    const { tools, home, sandbox, spawner, watch, work } = this.#options;
     await work.prepare(agent);
     const reach = await tools.store.read((tx) => reachOf(tx, tools.settings.workspaces, agent));
     await this.#writeConfig(agent);
@@ -83,6 +85,7 @@ export class AgentDoors {
         return bindTools(tools, { ...agent, tools: await scope() }, async () => attempt);
       },
       launch: {
+        spawner,
         mcpConfig: home.mcpConfig(agent.id),
         countTools: async () => {
           const { countTools } = await import('../tools/catalog.ts');

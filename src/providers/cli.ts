@@ -150,7 +150,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
   const { timeoutMs, launch } = turn;
   const leaving = new AbortController();
   const signal = AbortSignal.any([turn.signal, answers.signal, leaving.signal]);
-  const { onSpawn } = launch;
+  const { onSpawn, spawner } = launch;
   const { input, parse, graceMs, steer } = cli.dialogue(turn, session);
   let isSteered = steer === undefined;
   let final: Final | null = null;
@@ -158,7 +158,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
   let oversized = 0;
   const begun = new Set<string>();
   let grace: NodeJS.Timeout | undefined;
-  for await (const output of runProcess({ command, input, timeoutMs, signal, onSpawn, maxLineBytes })) {
+  for await (const output of runProcess({ command, input, timeoutMs, signal, onSpawn, spawner, maxLineBytes })) {
     if (output.type === 'end') {
       clearTimeout(grace);
       if (unfinished) yield { type: 'text', text: cleanText(unfinished) };

@@ -164,7 +164,7 @@ function readStat(pid: number): { state: string; group: number; startTime: strin
   return { state: fields[0] ?? '', group: Number(fields[2]), startTime: fields[19] ?? '' };
 }
 
-function bootId(): string {
+export function bootId(): string {
   return read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
 }
 

@@ -5,13 +5,17 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { processesOf } from '../../test/helpers/run-processes.ts';
 import { until } from '../../test/helpers/until.ts';
 import { endProcessGroup, type ProcessEnd, type ProcessOptions, type ProcessOutput, runProcess } from './process.ts';
 import { processStartTime } from './process-group.ts';
+import { readySpawner } from './spawner.testkit.ts';
+import type { Spawner } from './spawner.ts';
 
 let runId: string;
+/** Null: this process starts the programs. */
+let spawner: Spawner | null = null;
 
 beforeEach(() => {
   runId = crypto.randomUUID();
@@ -28,6 +32,7 @@ function options(file: string, args: readonly string[], changes: Partial<Process
     timeoutMs: 15_000,
     signal: new AbortController().signal,
     onSpawn: async () => undefined,
+    spawner: spawner ?? undefined,
     ...changes,
   };
 }
@@ -51,7 +56,21 @@ async function collect(outputs: AsyncIterable<ProcessOutput>): Promise<{ lines: 
   return expect.fail('no end');
 }
 
-describe('runProcess()', () => {
+const starters = process.platform === 'linux' ? ['this process', 'the spawner'] : ['this process'];
+
+describe.each(starters)('runProcess(), started by %s', (starter) => {
+  if (starter === 'the spawner') {
+    const directory = mkdtempSync(join(tmpdir(), 'process-'));
+    beforeAll(async () => {
+      spawner = await readySpawner(join(directory, 's.sock'));
+    });
+    afterAll(() => {
+      spawner?.close();
+      spawner = null;
+      rmSync(directory, { recursive: true });
+    });
+  }
+
   test('gives the program its input when it has sent its sockets', async () => {
     const program = `
       const server = require('node:net').createServer().listen(0, '127.0.0.1');

@@ -10,7 +10,9 @@ import { withUserUmask } from '../core/umask.ts';
 import { type Line, lineSplitter } from './lines.ts';
 import { tail, untilSilent } from './pipes.ts';
 import { killGroup, type ProcessGroup, processStartTime, signalGroup } from './process-group.ts';
+import type { Exit, Program } from './program.ts';
 import type { ProviderEvent } from './provider.ts';
+import type { Spawner } from './spawner.ts';
 
 export { endProcessGroup, endRun, Unrelated } from './process-group.ts';
 
@@ -22,6 +24,8 @@ export interface ProcessOptions {
   readonly signal: AbortSignal;
   /** Awaited before the program gets its input, as are the sockets that it sends. A rejection is thrown to the consumer once the program is dead. */
   readonly onSpawn: (group: ProcessGroup) => Promise<void>;
+  /** Starts the program in place of this process, if it can. */
+  readonly spawner?: Spawner | undefined;
   readonly maxLineBytes?: number;
   readonly maxOutputBytes?: number;
   /** The time between SIGTERM and SIGKILL. */
@@ -38,7 +42,7 @@ export type ProcessOutput =
 export interface ProcessEnd {
   readonly type: 'end';
   /** `no_resources`: the machine or this process has run out of something needed to start a program. */
-  readonly reason: 'exit' | 'spawn_failed' | 'no_resources' | StopReason;
+  readonly reason: 'exit' | 'spawn_failed' | 'no_resources' | 'lost' | StopReason;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   /** The same as a sentence for people. */
@@ -48,11 +52,6 @@ export interface ProcessEnd {
 }
 
 type StopReason = 'timeout' | 'cancelled' | 'output_limit';
-
-interface Exit {
-  readonly exitCode: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
 
 const LONG_LINE = 100_000;
 const MiB = 1024 * 1024;
@@ -67,19 +66,18 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
   const { timeoutMs, maxLineBytes = MiB, maxOutputBytes = 256 * MiB } = options;
   if (options.signal.aborted)
     return yield notStarted('cancelled', 'The turn was cancelled before its program started.');
-  const started = await start(options.command);
-  if ('problem' in started) return yield started.problem;
+  const program = await start(options.command, options.spawner);
+  if ('problem' in program) return yield program.problem;
 
-  const { child, group } = started;
-  const watch = supervise(started, options);
-  const stderr = tail(child.stderr);
+  const watch = supervise(program, options);
+  const stderr = tail(program.stderr);
   const lines = lineSplitter(maxLineBytes);
   try {
-    await options.onSpawn(group);
-    await Promise.race([started.ready, watch.groupDead]);
-    feed(child.stdin, options.input);
+    await options.onSpawn(program.group);
+    await Promise.race([program.ready, watch.groupDead]);
+    feed(program.stdin, options.input);
     let bytes = 0;
-    for await (const chunk of untilSilent(child.stdout, watch.groupDead)) {
+    for await (const chunk of untilSilent(program.stdout, watch.groupDead)) {
       bytes += chunk.length;
       if (bytes > maxOutputBytes) {
         watch.stop('output_limit');
@@ -93,20 +91,20 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
     }
     for (const line of lines.flush()) yield toOutput(line);
     const exit = await watch.groupDead;
-    const reason = watch.stopReason() ?? 'exit';
+    const { exitCode, signal } = exit;
+    const reason = watch.stopReason() ?? (exit.isLost ? 'lost' : 'exit');
     const message = {
-      exit: exit.signal
-        ? `The program was killed by ${exit.signal}.`
-        : `The program exited with code ${exit.exitCode}.`,
+      exit: signal ? `The program was killed by ${signal}.` : `The program exited with code ${exitCode}.`,
+      lost: 'The program was ended because the process of Substrat that starts programs has ended.',
       timeout: `The program was killed at its time limit of ${timeoutMs / 1000} s.`,
       cancelled: 'The turn was cancelled.',
       output_limit: `The program was killed because it printed more than ${maxOutputBytes} bytes.`,
     }[reason];
-    yield { type: 'end', reason, ...exit, message, stderr: await stderr() };
+    yield { type: 'end', reason, exitCode, signal, message, stderr: await stderr() };
   } finally {
     watch.stop('cancelled');
     await watch.groupDead;
-    for (const stream of child.stdio) stream?.destroy();
+    program.close();
   }
 }
 
@@ -121,12 +119,21 @@ export function processFailure(end: ProcessEnd): Extract<ProviderEvent, { type: 
 }
 
 function kindOf(reason: ProcessEnd['reason']): FailureKind {
-  if (reason === 'no_resources') return 'resources';
+  if (reason === 'no_resources' || reason === 'lost') return 'resources';
   return reason === 'timeout' || reason === 'cancelled' ? reason : 'crash';
 }
 
-async function start(command: Command) {
-  const { file, args, cwd, env, files = [] } = command;
+async function start(command: Command, spawner: Spawner | undefined): Promise<Program | { problem: ProcessEnd }> {
+  try {
+    return await (spawner?.start(command) ?? startHere(command));
+  } catch (error) {
+    const reason = troubleOf(error) === 'resources' ? ('no_resources' as const) : ('spawn_failed' as const);
+    return { problem: notStarted(reason, whyNotStarted(command, error as NodeJS.ErrnoException)) };
+  }
+}
+
+/** As a child of this process. */
+async function startHere({ file, args, cwd, env, files = [] }: Command): Promise<Program> {
   const opened: number[] = [];
   let child: ChildProcessWithoutNullStreams;
   try {
@@ -141,24 +148,26 @@ async function start(command: Command) {
       spawn(file, args, { cwd, env, detached: true, stdio }),
     ) as ChildProcessWithoutNullStreams;
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
-  } catch (error) {
-    const reason = troubleOf(error) === 'resources' ? ('no_resources' as const) : ('spawn_failed' as const);
-    return { problem: notStarted(reason, whyNotStarted(command, error as NodeJS.ErrnoException)) };
   } finally {
     for (const fd of opened) closeSync(fd);
   }
+  const { pid, stdin, stdout, stderr } = child;
   // Without a listener, Node discards unread output when the program exits, and `onSpawn` may still be running.
-  child.stdout.on('readable', ignore);
+  stdout.on('readable', ignore);
   // A program that does not read its input breaks the pipe, which is not an error.
   for (const stream of child.stdio) stream?.on('error', ignore);
   child.on('error', ignore);
   const receiver = files.find((file) => typeof file === 'object');
   const ready = receiver && takeSockets(child, receiver);
-  const group: ProcessGroup = { pid: child.pid, startedAt: processStartTime(child.pid) ?? '' };
+  const group: ProcessGroup = { pid, startedAt: processStartTime(pid) ?? '' };
   const exited = new Promise<Exit>((resolve) =>
-    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal })),
+    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal, isLeft: true })),
   );
-  return { child, group, exited, ready };
+  const signal = (name: NodeJS.Signals) => void signalGroup(pid, name);
+  const close = () => {
+    for (const stream of child.stdio) stream?.destroy();
+  };
+  return { group, stdin, stdout, stderr, exited, ready, signal, close };
 }
 
 /** Resolves when all have been taken. */
@@ -188,7 +197,7 @@ function whyNotStarted({ file, cwd }: Command, { code, message, syscall }: NodeJ
  * leader exited, the rest of its group is killed. After that its id may be reused, so nothing is signalled any more.
  */
 function supervise(
-  { group, exited }: { readonly group: ProcessGroup; readonly exited: Promise<Exit> },
+  { group, exited, signal: send }: Pick<Program, 'group' | 'exited' | 'signal'>,
   { timeoutMs, signal, graceMs = 2_000 }: ProcessOptions,
 ) {
   let reason: StopReason | null = null;
@@ -198,8 +207,8 @@ function supervise(
   function stop(why: StopReason): void {
     if (reason || !alive) return;
     reason = why;
-    signalGroup(group.pid, 'SIGTERM');
-    grace = setTimeout(() => signalGroup(group.pid, 'SIGKILL'), graceMs);
+    send('SIGTERM');
+    grace = setTimeout(() => send('SIGKILL'), graceMs);
   }
 
   const cancel = () => stop('cancelled');
@@ -211,7 +220,7 @@ function supervise(
     clearTimeout(timer);
     clearTimeout(grace);
     signal.removeEventListener('abort', cancel);
-    await killGroup(group.pid);
+    if (exit.isLeft) await killGroup(group.pid);
     return exit;
   });
   return { stop, groupDead, stopReason: () => reason };

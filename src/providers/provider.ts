@@ -6,6 +6,7 @@ import type { Guard } from '../core/guard.ts';
 import type { OwnKind } from '../core/own-tool.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { Description } from './description.ts';
+import type { Spawner } from './spawner.ts';
 
 /** The events of a turn. A stream ends with exactly one `done` or `error`, whatever the program did. */
 export type ProviderEvent =
@@ -112,6 +113,8 @@ export interface Launch {
   readonly confine: (command: Command, needs?: Needs) => Promise<Command>;
   /** Called with the process group before the program gets its first input; a rejection ends the turn. */
   readonly onSpawn: (group: { readonly pid: number; readonly startedAt: string }) => Promise<void>;
+  /** Starts programs in place of this process, where it can. */
+  readonly spawner?: Spawner;
 }
 
 /** Executes turns. Never throws for a failure of the program or its model: the stream ends with an error event. */

@@ -80,9 +80,9 @@ export function openWorkspace(turn: Turn, env: Variables, extraMs = GRACE_MS): W
     const stop = new AbortController();
     const signal = AbortSignal.any([turn.signal, stop.signal]);
     const run = async () => {
-      const { onSpawn } = turn.launch;
+      const { onSpawn, spawner } = turn.launch;
       const limits = { timeoutMs: turn.timeoutMs, maxLineBytes };
-      for await (const output of runProcess({ command: confined, input, signal, onSpawn, ...limits })) {
+      for await (const output of runProcess({ command: confined, input, signal, onSpawn, spawner, ...limits })) {
         if (output.type === 'line') take(output.text);
         else if (output.type === 'end') return output;
       }

@@ -76,12 +76,13 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
     return yield failure(`The program ${program} could not be started: there is no such file.`);
 
   const { timeoutMs, signal, launch } = turn;
-  const { onSpawn } = launch;
+  const { onSpawn, spawner } = launch;
   const command = await turn.launch.confine(toCommand(options, turn, program), { programs: [program] });
   let last = '';
   let final: Final | null = null;
   let oversized = 0;
-  for await (const output of runProcess({ command, input: input(turn), timeoutMs, signal, onSpawn, maxLineBytes })) {
+  const started = { command, input: input(turn), timeoutMs, signal, onSpawn, spawner, maxLineBytes };
+  for await (const output of runProcess(started)) {
     if (output.type === 'end') return yield conclude(output, final, oversized);
     if (output.type === 'oversized') oversized++;
     if (final || output.type !== 'line') continue;
