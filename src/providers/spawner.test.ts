@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { until } from '../../test/helpers/until.ts';
 import { processFailure, runProcess } from './process.ts';
 import type { Program } from './program.ts';
 import { readySpawner, untilReady } from './spawner.testkit.ts';
-import type { Spawner } from './spawner.ts';
+import { Spawner } from './spawner.ts';
 
 const env = { PATH: process.env.PATH ?? '' };
 const shell = (script: string) => ({ file: 'sh', args: ['-c', script], cwd: '/', env });
@@ -114,6 +114,13 @@ describe.runIf(process.platform === 'linux')('Spawner', () => {
     await until('the helper has ended', () => !isAlive(helper));
     // As after the death of a daemon that starts its programs itself, recovery ends what is left.
     process.kill(program, 'SIGKILL');
+  });
+
+  test('removes the socket of a daemon that was killed, also if it starts nothing', () => {
+    const path = join(directory, 'left.sock');
+    writeFileSync(path, '');
+    new Spawner({ path }).close();
+    expect(existsSync(path)).toBe(false);
   });
 
   test('ends its helper when it is closed', async () => {

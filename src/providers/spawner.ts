@@ -64,7 +64,8 @@ export class Spawner {
     this.#isClosed = true;
     this.#end();
     this.#server?.close();
-    if (this.#server) rmSync(this.#path, { force: true });
+    // Of a daemon that was killed, if this one has started nothing.
+    rmSync(this.#path, { force: true });
   }
 
   async #start({ file, args, cwd, env }: Command): Promise<Program> {
