@@ -52,5 +52,13 @@ export function testSchedules({ read, write }: StoreKit): void {
       const expected = { ...one, ...changed, text: 'Hi', runs: 5, ...fired };
       expect(await read((tx) => tx.schedules.getSchedule({ id }))).toEqual(expected);
     });
+
+    test('know that their owner was told, until they fire again', async () => {
+      const { id } = await add(newId());
+      await write((tx) => tx.schedules.setToldSpent({ id }));
+      expect(await read((tx) => tx.schedules.getSchedule({ id }))).toMatchObject({ toldSpent: true });
+      await write((tx) => tx.schedules.renewAllowance({ id }));
+      expect(await read((tx) => tx.schedules.getSchedule({ id }))).toMatchObject({ toldSpent: false });
+    });
   });
 }

@@ -25,6 +25,12 @@ export interface Trees {
   listPersonRuns(p: { from: number; to: number }): Promise<PersonRuns[]>;
 }
 
+/** An agent that has a run which waits, and something to do for a schedule. Few runs wait; a schedule has sent many messages. */
+const WAITS = sql`select min(waiting.agent_id) from runs waiting where waiting.state = 'created' and waiting.attempt = 0
+  and exists (select 1 from deliveries join messages on messages.id = deliveries.message_id
+    where deliveries.agent_id = waiting.agent_id and deliveries.state = 'pending' and deliveries.round < 2
+      and messages.payer_id || '' = schedules.id)`;
+
 /**
  * Who pays for runs: the tree, up to its cap, or the person whose message started the chain, up to their daily runs.
  */
@@ -74,23 +80,17 @@ export function treeQueries({ db, all, one, value, put, putAnd, change }: Querie
         )
         .unionAll(
           db
-            .selectFrom('runs')
-            .innerJoin('deliveries', 'deliveries.agentId', 'runs.agentId')
-            .innerJoin('messages', 'messages.id', 'deliveries.messageId')
-            // Not by the index of payers: a schedule has sent many messages, and few runs wait.
-            .innerJoin('schedules', (join) => join.on('schedules.id', '=', sql<string>`messages.payer_id || ''`))
-            .innerJoin('person_runs', 'person_runs.personId', 'schedules.id')
+            .selectFrom('schedules')
             .select([
               'schedules.id',
-              (eb) => eb.fn.min('runs.agentId').as('agentId'),
+              sql<AgentId>`(${WAITS})`.as('agentId'),
               sql<'tree' | 'schedule'>`'schedule'`.as('kind'),
             ])
-            .where('runs.state', '=', 'created')
-            .where('runs.attempt', '=', 0)
-            .where('deliveries.state', '=', sql.lit('pending'))
             .where('schedules.toldSpent', '=', false)
-            .whereRef('person_runs.runs', '>=', 'schedules.runs')
-            .groupBy('schedules.id'),
+            .where(
+              sql<boolean>`exists (select 1 from person_runs where person_id = schedules.id and runs >= schedules.runs)`,
+            )
+            .where(sql<boolean>`(${WAITS}) is not null`),
         ),
     ),
     countTreeRun: change('tree', (p: { treeId: string }) =>
