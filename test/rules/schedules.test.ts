@@ -147,7 +147,7 @@ describe('a schedule', () => {
     });
 
     test('what needs more waits for the next firing, and the owner is told once', async () => {
-      const { world, pass, begun, used, told } = await chained(2);
+      const { pass, begun, used, told } = await chained(2);
       await pass(HOUR);
       expect(begun).toEqual(['x request', 'y']);
       await pass(HOUR / 2);
