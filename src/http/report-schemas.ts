@@ -15,7 +15,9 @@ export const Report = z
     agents: z
       .array(z.strictObject({ agent: z.string(), ...sums, ...used }))
       .openapi({ description: 'What ran and what it cost, the costliest first.' }),
-    budgets: z.array(Budget).openapi({ description: 'Every budget with what is used of it in its current period.' }),
+    budgets: z.array(Budget).openapi({
+      description: 'Budgets with what is used in their current period. Default ones only if something is used.',
+    }),
     evidence: z
       .array(
         z.strictObject({ agent: z.string(), run: z.string().nullable(), messageId: z.string(), ...Evidence.shape }),

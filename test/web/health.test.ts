@@ -119,6 +119,9 @@ describe('Costs and health', { timeout: 60_000 }, () => {
       .first()
       .waitFor();
     await page.getByRole('listitem').filter({ hasText: 'The database does not answer.' }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: '1 run of 4 runs a day' }).waitFor();
+    // The limit of a tree's first day is not worth a line before something is used of it.
+    expect(await page.getByText('on its first day').count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
     await page.getByRole('link', { name: 'Log', exact: true }).click();
     const entries = page.getByRole('list', { name: 'Entries, newest first' });

@@ -89,7 +89,7 @@ async function build(
       costUsd: sum('costUsd'),
     },
     agents: work.map(({ agentId, handle, ...row }) => ({ agent: handle, ...row })),
-    budgets: budgets.map(showBudget),
+    budgets: budgets.filter(isTouched).map(showBudget),
     evidence: evidence.map((one) => ({
       agent: one.handle,
       run: one.runId,
@@ -115,4 +115,9 @@ async function build(
         .map((view) => ({ agent: view.handle, reason: view.pausedReason ?? '', at: showTime(view.pausedAt ?? 0) })),
     },
   };
+}
+
+/** A new tree's default limit says nothing before something is used of it. */
+function isTouched({ origin, used, reserved, waiting }: BudgetView): boolean {
+  return origin !== 'default' || used > 0 || reserved > 0 || waiting > 0;
 }

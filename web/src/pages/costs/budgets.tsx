@@ -2,12 +2,12 @@ import { useState } from 'preact/hooks';
 import type { Budget } from '../../../../src/client/browser.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { Meter } from '../../parts/meter.tsx';
-import { plural, showCost, showCount } from '../../parts/numbers.ts';
+import { plural } from '../../parts/numbers.ts';
 import { showClock, showWait } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
-import { PERIODS, UNITS, WHOSE, whoseBudget } from './budget-words.ts';
+import { PERIODS, showAmount, UNITS, WHOSE, whoseBudget } from './budget-words.ts';
 import { SetBudget } from './set-budget.tsx';
 
 /** The daemon warns from here on. */
@@ -63,7 +63,7 @@ function Row({ budget, onChange }: { readonly budget: Budget; readonly onChange:
         <span class="muted">{WHOSE[scope]}</span>
         <span class="grow" />
         <span class={part >= 1 ? 'bad' : undefined}>
-          {show(unit, used)} of {show(unit, limit)} {PERIODS[period]}, {Math.round(part * 100)} %
+          {showAmount(unit, used)} of {showAmount(unit, limit)} {PERIODS[period]}, {Math.round(part * 100)} %
         </span>
       </div>
       <Meter
@@ -74,7 +74,7 @@ function Row({ budget, onChange }: { readonly budget: Budget; readonly onChange:
         whole={limit}
       />
       <p class="hint">
-        {reserved > 0 && `${show(unit, reserved)} reserved by turns in progress. `}
+        {reserved > 0 && `${showAmount(unit, reserved)} reserved by turns in progress. `}
         {waiting > 0
           ? `${plural(waiting, 'turn waits', 'turns wait')} for it. `
           : 'At 100 % turns wait, and you are asked. '}
@@ -97,10 +97,4 @@ function Row({ budget, onChange }: { readonly budget: Budget; readonly onChange:
 
 function partOf({ used, limit }: Budget): number {
   return limit === 0 ? 1 : used / limit;
-}
-
-function show(unit: Budget['unit'], amount: number): string {
-  if (unit === 'usd') return showCost(amount);
-  if (unit === 'seconds') return showWait(amount * 1000);
-  return unit === 'tokens' ? `${showCount(amount)} tokens` : plural(amount, 'run');
 }

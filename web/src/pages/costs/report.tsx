@@ -11,6 +11,7 @@ import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import { shown } from '../../text/shown.ts';
 import { AgentTable } from './agent-table.tsx';
+import { PERIODS, showAmount, whoseBudget } from './budget-words.ts';
 
 const HOUR_MS = 3_600_000;
 const SPANS = [
@@ -46,7 +47,7 @@ export function Report() {
 }
 
 function Told({ report }: { readonly report: Receipt }) {
-  const { since, total, agents, failures, questions, waiting } = report;
+  const { since, total, agents, budgets, evidence, failures, questions, waiting } = report;
   const answered = questions.filter(({ settledAt }) => settledAt !== null);
   return (
     <>
@@ -58,6 +59,44 @@ function Told({ report }: { readonly report: Receipt }) {
         <Fig name="Asked" value={String(questions.length)} more={`${answered.length} settled`} />
       </dl>
       <Waiting waiting={waiting} />
+      {budgets.length > 0 && (
+        <>
+          <h3>Budgets</h3>
+          <ul class="lines">
+            {budgets.map((budget) => (
+              <li key={budget.id}>
+                <StateMark mark={budget.waiting > 0 ? 'need' : 'done'} />
+                <a href={href('costs')}>{whoseBudget(budget)}</a>
+                <span class="cut grow muted">
+                  {showAmount(budget.unit, budget.used)} of {showAmount(budget.unit, budget.limit)}{' '}
+                  {PERIODS[budget.period]}
+                </span>
+                {budget.waiting > 0 && (
+                  <span class="nowrap">{plural(budget.waiting, 'turn waits', 'turns wait')} for it</span>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {evidence.length > 0 && (
+        <>
+          <h3>What is proven or claimed</h3>
+          <ul class="lines">
+            {evidence.map((one) => (
+              <li key={`${one.messageId} ${one.kind} ${one.subject}`}>
+                <StateMark mark={one.state === 'proven' ? 'done' : one.state === 'refuted' ? 'fail' : 'wait'} />
+                <b>{one.agent}</b>
+                <span class="cut grow muted">
+                  {one.kind} {shown(one.subject)}
+                  {one.detail && `: ${shown(one.detail)}`}
+                </span>
+                <span class="nowrap">{one.state}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {failures.length > 0 && (
         <>
           <h3>What failed</h3>
@@ -111,6 +150,13 @@ function Waiting({ waiting }: { readonly waiting: Receipt['waiting'] }) {
       what: 'expects a reply',
       to: href('needs-me', messageId),
     })),
+    ...waiting.turns.map(({ agent, state, reason }) => ({
+      id: `turn-${agent}`,
+      at: null,
+      who: agent,
+      what: `${state}${reason ? `: ${reason}` : ''}`,
+      to: href('team', agent),
+    })),
     ...waiting.paused.map(({ agent, reason, at }) => ({
       id: `paused-${agent}`,
       at,
@@ -131,7 +177,7 @@ function Waiting({ waiting }: { readonly waiting: Receipt['waiting'] }) {
               <StateMark mark="need" />
               <a href={to}>{who}</a>
               <span class="cut grow muted">{shown(what)}</span>
-              <span class="faint nowrap">{showWait(now.value - Date.parse(at))}</span>
+              <span class="faint nowrap">{at && showWait(now.value - Date.parse(at))}</span>
             </li>
           ))}
         </ul>
