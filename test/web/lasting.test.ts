@@ -67,6 +67,39 @@ describe('a page that stays open', { timeout: 60_000 }, () => {
     await close();
   });
 
+  test('sends a message once, although it is reloaded before the answer comes and sends it again', async () => {
+    const { page, problems, close } = await openPage(browser, daemon.client, { at: '/talk/general' });
+    const field = page.getByRole('textbox', { name: 'Message #general' });
+    const isPost = (url: URL): boolean => url.pathname.endsWith('/api/channels/general/messages');
+    const keys: (string | undefined)[] = [];
+    let isPosted = false;
+    await page.route(isPost, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      keys.push(route.request().headers()['idempotency-key']);
+      // The daemon has it; the page never hears of it.
+      if (keys.length > 1) return route.continue();
+      await route.fetch();
+      isPosted = true;
+    });
+    await field.fill('said once');
+    await field.press('Enter');
+    await expect.poll(() => isPosted).toBe(true);
+    await page.reload();
+    await expect.poll(() => field.inputValue(), { timeout: 10_000 }).toBe('said once');
+    await field.press('Enter');
+    await expect.poll(() => field.inputValue()).toBe('');
+    expect(keys[1]).toBe(keys[0]);
+    const times = async (text: string): Promise<number> =>
+      (await daemon.client.listChannelMessages('general')).items.filter((item) => item.text === text).length;
+    expect(await times('said once')).toBe(1);
+    // The same words again are another message.
+    await field.fill('said once');
+    await field.press('Enter');
+    await expect.poll(() => times('said once')).toBe(2);
+    expect(problems).toEqual([]);
+    await close();
+  });
+
   test('shares one stream among the tabs of a browser, which outlives the tab that read it', async () => {
     const first = await openPage(browser, daemon.client, { at: '/talk/general' });
     const second = await first.page.context().newPage();

@@ -160,4 +160,37 @@ describe('settings', { timeout: 60_000 }, () => {
     expect(problems).toEqual([]);
     await close();
   });
+
+  test('that were typed are not lost by a click outside, nor by the first Escape', async () => {
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/team/rex' });
+    const pane = page.getByRole('complementary', { name: 'rex' });
+    const form = page.getByRole('dialog');
+    const role = form.getByRole('textbox', { name: 'Role' });
+    const open = () => pane.getByRole('button', { name: 'Settings' }).click();
+    await open();
+    await page.mouse.click(5, 5);
+    await form.waitFor({ state: 'detached' });
+    await open();
+    await page.keyboard.press('Escape');
+    await form.waitFor({ state: 'detached' });
+    await open();
+    await role.fill('poet');
+    await page.mouse.click(5, 5);
+    await form.getByRole('alert').getByText('Your changes are not saved').waitFor();
+    await page.mouse.click(5, 5);
+    expect(await role.inputValue()).toBe('poet');
+    // Who goes on typing is asked again.
+    await role.fill('poets');
+    await form.getByRole('alert').waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await form.getByRole('alert').waitFor();
+    expect(await role.inputValue()).toBe('poets');
+    expect(await findFaults(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await form.waitFor({ state: 'detached' });
+    await open();
+    expect(await role.inputValue()).not.toContain('poet');
+    expect(problems).toEqual([]);
+    await close();
+  });
 });

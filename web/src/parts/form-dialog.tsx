@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
 
 /** What was typed into a form, by the names of its fields. */
@@ -8,7 +8,10 @@ export interface Given {
   has(name: string): boolean;
 }
 
-/** A form in a dialog. It closes when `onSubmit` succeeds, and says what failed. */
+/**
+ * A form in a dialog. It closes when `onSubmit` succeeds, and says what failed. After a change of a field a click outside
+ * does not close it, and Escape asks first.
+ */
 export function FormDialog(props: {
   readonly title: string;
   readonly submit: string;
@@ -19,6 +22,17 @@ export function FormDialog(props: {
   readonly children: ComponentChildren;
 }) {
   const [problem, setProblem] = useState<string | null>(null);
+  const isChanged = useRef(false);
+  const [isAsking, setAsking] = useState(false);
+  const onDismiss = (by: 'escape' | 'click'): boolean => {
+    if (!isChanged.current || (isAsking && by === 'escape')) return true;
+    setAsking(true);
+    return false;
+  };
+  const change = (): void => {
+    isChanged.current = true;
+    setAsking(false);
+  };
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
@@ -35,8 +49,8 @@ export function FormDialog(props: {
     }
   };
   return (
-    <Dialog label={props.title} onClose={props.onClose}>
-      <form class="dialog-form" onSubmit={(event) => void submit(event)}>
+    <Dialog label={props.title} onClose={props.onClose} onDismiss={onDismiss}>
+      <form class="dialog-form" onInput={change} onSubmit={(event) => void submit(event)}>
         <div class="dialog-head">
           <h2>{props.title}</h2>
         </div>
@@ -47,6 +61,7 @@ export function FormDialog(props: {
               {problem}
             </p>
           )}
+          {isAsking && <p role="alert">Your changes are not saved. Cancel, or Escape again, discards them.</p>}
         </div>
         <div class="dialog-foot">
           {props.also && (

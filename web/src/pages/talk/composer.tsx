@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { StateMark } from '../../parts/state-mark.tsx';
 import type { ChosenFile } from '../../state/draft-files.ts';
-import { draftOf, placeOf } from '../../state/drafts.ts';
+import { draftOf, keyOfDraft, placeOf } from '../../state/drafts.ts';
 import { type Completing, Completion, completionAt } from './completion.tsx';
 import { AttachButton, ChosenFiles, type Files, useFiles } from './files.tsx';
 
@@ -29,10 +29,15 @@ export function Composer(props: Props) {
   const [problem, setProblem] = useState<string | null>(null);
   const [completing, setCompleting] = useState<Completing | null>(null);
   const field = useRef<HTMLTextAreaElement>(null);
-  const key = useRef('');
+  const keptKey = keyOfDraft(channelId, threadId);
+  const key = useRef(keptKey.get());
+  const setKey = (next: string | null): void => {
+    key.current = next;
+    keptKey.set(next);
+  };
   // Another message has another key.
   const files = useFiles(placeOf(channelId, threadId), () => {
-    key.current = '';
+    setKey(null);
     setProblem(null);
   });
   const [isOver, setOver] = useState(false);
@@ -48,15 +53,16 @@ export function Composer(props: Props) {
   const write = (next: string): void => {
     setText(next);
     setProblem(null);
-    key.current = '';
+    setKey(null);
     draft.set(next === '' ? null : next);
   };
   const send = async (): Promise<void> => {
     if (text.trim() === '' || sending) return;
-    key.current ||= crypto.randomUUID();
+    const sentWith = key.current ?? crypto.randomUUID();
+    setKey(sentWith);
     setSending(true);
     try {
-      await props.send(text, key.current, files.chosen);
+      await props.send(text, sentWith, files.chosen);
       write('');
       files.clear();
     } catch (error) {
