@@ -7,6 +7,7 @@ const ON_POSTGRES = [
   'src/tools/{bound,call,inspect,memory,spawn,workspaces}.test.ts',
   'test/door/{apply,channels,events,memory,openapi,settings}.test.ts',
   'test/personas/rest.test.ts',
+  'test/budget-crash.test.ts',
   'test/rules/*.test.ts',
 ];
 /** It has scenarios for both engines itself. */

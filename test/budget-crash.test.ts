@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { startCrashingDaemon } from './helpers/crashing-daemon.ts';
 import { until } from './helpers/until.ts';
 
-/** The daemon is killed after each of these: the request, the claim and its reservation, the question, the answer and what it wakes. */
+/**
+ * The daemon is killed (kill -9) after each of these: the request, the claim and its reservation, the question, the answer and what it
+ * wakes. `rules/budget-deaths.test.ts` has the deaths between: after every commit of a budgeted turn, admission, metering and final
+ * charge included, but in one process, so that it neither loses memory of its own nor leaves programs and sockets behind.
+ */
 const EVENTS = [1, 3, 5, 8];
 
 test('a daemon killed around a reservation, a question and its answer: nothing stays reserved, everything is asked once', {
