@@ -46,6 +46,7 @@ export interface RunDetail extends Run {
   readonly steps: RunStep[];
   readonly messages: RunMessage[];
 }
+export type Provider = z.infer<typeof schemas.Provider>;
 export type Budget = z.infer<typeof schemas.Budget>;
 export type BudgetSetting = z.input<typeof schemas.BudgetSetting>;
 export type Usage = z.infer<typeof schemas.Usage>;
@@ -372,7 +373,7 @@ export function createCalls({ exchange, follow }: Transport) {
     signOut: () => post<{ status: 'signed_out' }>('/api/sign-out'),
     getMe: () => get<Caller>('/api/me'),
 
-    listProviders: () => get<Page<z.infer<typeof schemas.Provider>>>('/api/providers'),
+    listProviders: () => get<Page<Provider>>('/api/providers'),
     listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
     getNode: (ref: string) => get<z.infer<typeof schemas.Node>>(node(ref)),
     /** It finishes its runs and starts nothing new. */

@@ -18,6 +18,22 @@ export interface Prices {
   readonly output: number;
 }
 
+/**
+ * Where the cost of a provider's turns comes from: its program or service (`reported`), the prices of the configuration,
+ * its `assume_price`, or nowhere.
+ */
+export interface Pricing {
+  readonly kind: 'reported' | 'configured' | 'assumed' | 'unknown';
+  /** For every model; null if only single models have a price. */
+  readonly every: Prices | null;
+  readonly models: Readonly<Record<string, Prices>>;
+  /** What is used for a model without a price. */
+  readonly assumed: Prices | null;
+  /** Where and on which day the configured prices were read, if the configuration says so. */
+  readonly source: string | null;
+  readonly asOf: string | null;
+}
+
 /** What one attempt used, as one of them counted it. */
 export interface AttemptUsage extends Tokens {
   readonly runId: RunId;

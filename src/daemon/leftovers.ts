@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isOver, type Leftover } from '../core/leftover.ts';
+import { removeTree } from '../core/remove-tree.ts';
 import { wipRef } from '../core/wip.ts';
 import { openOwn, ownGit, ownGitText, remoteKey } from '../workspaces/own-git.ts';
 import type { Node } from './node.ts';
@@ -45,7 +45,7 @@ async function removeHome({ store, home, isLive }: Clearing, leftover: Leftover,
   const path = home.agentHome(id);
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!isOver(leftover, now) || isLive(id) || (stats && now - stats.ctimeMs < SETTLED_MS)) return false;
-  await rm(path, { recursive: true, force: true });
+  await removeTree(path);
   return true;
 }
 

@@ -5,7 +5,7 @@ import type { ShownProvider } from '../http/api.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Node } from './node.ts';
 import { loginOf } from './provider-choice.ts';
-import { foundProviders, type ProviderLimits } from './providers.ts';
+import { foundProviders, type ProviderLimits, pricingOf } from './providers.ts';
 
 /** How long a list waits for the versions that it does not know yet. */
 const PATIENCE_MS = 2_000;
@@ -56,7 +56,8 @@ export function createProviderList({ store, clock, home, config, providers, env 
       const agents = await Promise.all(limits.map(({ agentId }) => tx.agents.getAgent({ id: agentId })));
       return { limits, handles: agents.map((agent) => agent?.handle ?? null) };
     });
-    return abouts.map(({ name, program }) => {
+    return abouts.map((about) => {
+      const { name, program } = about;
       const version = versions.get(name) ?? null;
       const isFound = found.includes(name);
       return {
@@ -71,6 +72,7 @@ export function createProviderList({ store, clock, home, config, providers, env 
         login: loginOf(config, env, name),
         accounts: Object.keys(settings[name]?.accounts ?? {}),
         isDefault: config.daemon.defaultProvider === name,
+        pricing: pricingOf(config, about),
         limits: limits.flatMap(({ provider, account, until, reason, grade }, n) =>
           provider === name ? [{ account: account || null, agent: handles[n] ?? null, until, reason, grade }] : [],
         ),

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/config.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { PROVIDER_NAMES } from '../providers/described.ts';
 import type { Provider } from '../providers/provider.ts';
-import { createProviders, pricesOf } from './providers.ts';
+import { createProviders, pricesOf, pricingOf } from './providers.ts';
 
 test('help and errors name every provider', () => {
   const config = loadConfig({ cwd: '/', home: '/nowhere', env: {} });
@@ -32,6 +32,27 @@ test('an assumed price is used only where no price is known, and 0 is a price', 
   for (const model of [null, 'other'])
     expect(pricesOf(config, 'cursor-agent', model)).toEqual({ input: 5, output: 20 });
   expect(pricesOf(config, 'codex', null)).toEqual({ input: 0, output: 0 });
+});
+
+test('where costs come from: the program, dated prices, an assumption, or nowhere', () => {
+  const source = `[providers.claude.prices]\ninput = 3\noutput = 15
+[providers.codex]\nassume_price = { input = 5, output = 20 }
+prices = { "gpt-5.1" = { input = 1, output = 8 }, as_of = "2026-11-01", source = "price list" }
+[providers.qwen]\nassume_price = { input = 0, output = 0 }`;
+  const config = loadConfig({ cwd: '/', home: '/nowhere', env: {}, file: 'x.toml', source });
+  const none = { every: null, models: {}, assumed: null, source: null, asOf: null };
+  expect(pricingOf(config, { name: 'claude', reportsCost: true })).toEqual({ ...none, kind: 'reported' });
+  expect(pricingOf(config, { name: 'codex' })).toEqual({
+    kind: 'configured',
+    every: null,
+    models: { 'gpt-5.1': { input: 1, output: 8 } },
+    assumed: { input: 5, output: 20 },
+    source: 'price list',
+    asOf: '2026-11-01',
+  });
+  const free = { input: 0, output: 0 };
+  expect(pricingOf(config, { name: 'qwen' })).toEqual({ ...none, kind: 'assumed', assumed: free });
+  expect(pricingOf(config, { name: 'pi' })).toEqual({ ...none, kind: 'unknown' });
 });
 
 test("a provider in this process calls the tools of its agent's scope, and each call is recorded once", async () => {

@@ -4,7 +4,7 @@ import { acpProviders, type Config } from '../config/config.ts';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Thresholds } from '../core/progress.ts';
-import type { Prices } from '../core/usage.ts';
+import type { Prices, Pricing } from '../core/usage.ts';
 import { acp } from '../providers/acp/acp.ts';
 import { acpStart } from '../providers/acp/describe.ts';
 import { claude } from '../providers/claude/claude.ts';
@@ -165,6 +165,20 @@ export function pricesOf(
   const own = model !== null && prices && Object.hasOwn(prices.models, model) ? prices.models[model] : null;
   return own ?? prices?.every ?? assumePrice;
 }
+
+/** How the costs of a provider are known. */
+export function pricingOf(
+  { providers }: { readonly providers: ProviderLimits },
+  { name, reportsCost }: Pick<Provider['about'], 'name' | 'reportsCost'>,
+): Pricing {
+  const { prices = null, assumePrice = null } = providers[name] ?? {};
+  if (reportsCost) return { ...UNPRICED, kind: 'reported' };
+  const assumed = prices?.every ? null : assumePrice;
+  if (prices) return { kind: 'configured', ...prices, assumed };
+  return { ...UNPRICED, kind: assumed ? 'assumed' : 'unknown', assumed };
+}
+
+const UNPRICED: Pricing = { kind: 'unknown', every: null, models: {}, assumed: null, source: null, asOf: null };
 
 /** Throws if the agent would have more tools than the provider's program supports. */
 export async function checkTools(

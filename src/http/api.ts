@@ -8,6 +8,7 @@ import type { Arguments } from '../core/question.ts';
 import type { ProviderLimit } from '../core/seat.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Tracer } from '../core/tracing.ts';
+import type { Pricing } from '../core/usage.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { Deleted } from '../messaging/deletion.ts';
 import type { MessagingRules } from '../messaging/send.ts';
@@ -226,6 +227,7 @@ export interface ShownProvider {
   readonly login: 'key' | 'login' | 'none' | 'not_needed';
   readonly accounts: readonly string[];
   readonly isDefault: boolean;
+  readonly pricing: Pricing;
   readonly limits: readonly (Pick<ProviderLimit, 'until' | 'reason' | 'grade'> & {
     readonly account: string | null;
     /** Null if it holds for all agents of the account. */

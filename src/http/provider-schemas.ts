@@ -1,6 +1,10 @@
 import { z } from '@hono/zod-openapi';
 import { time } from './fields.ts';
 
+const prices = z
+  .strictObject({ input: z.number(), output: z.number() })
+  .openapi({ description: 'In dollars per million tokens.' });
+
 export const Provider = z
   .strictObject({
     name: z.string(),
@@ -12,6 +16,19 @@ export const Provider = z
     }),
     accounts: z.array(z.string()),
     isDefault: z.boolean().openapi({ description: 'It is `[daemon] default_provider`.' }),
+    pricing: z
+      .strictObject({
+        kind: z.enum(['reported', 'configured', 'assumed', 'unknown']),
+        every: prices.nullable().openapi({ description: 'For every model; null if only some have a price.' }),
+        models: z.record(z.string(), prices),
+        assumed: prices.nullable().openapi({ description: 'For a model without a price.' }),
+        source: z.string().nullable().openapi({ description: 'Where the configured prices were read.' }),
+        asOf: z.string().nullable().openapi({ description: 'The day on which they were read.', example: '2026-11-18' }),
+      })
+      .openapi({
+        description:
+          'Where costs come from: the program or service itself, `prices` or `assume_price` of the configuration, or nowhere.',
+      }),
     limits: z
       .array(
         z.strictObject({

@@ -143,7 +143,12 @@ export async function createWorld(options: WorldOptions = {}) {
       test: {
         ...settingsOf('test'),
         slots: options.providerSlots?.test ?? null,
-        prices: { every: { input: 1, output: 2 }, models: { dear: { input: 10, output: 20 } } },
+        prices: {
+          every: { input: 1, output: 2 },
+          models: { dear: { input: 10, output: 20 } },
+          source: null,
+          asOf: null,
+        },
       },
     },
   };

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { createClient, type Report } from '../../client/client.ts';
+import { createClient, type Provider, type Report } from '../../client/client.ts';
 import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { paint, table } from '../../command-line/terminal.ts';
 import { ago, localTime } from '../../command-line/time.ts';
@@ -7,6 +7,7 @@ import { SubstratError } from '../../core/errors.ts';
 import { evidenceText } from '../../core/evidence.ts';
 import { shortId } from '../../core/short-id.ts';
 import { counted, shorten } from '../../core/text.ts';
+import { describePricing } from '../describe-pricing.ts';
 import { describeQuestion } from '../describe-question.ts';
 import { describeBudget } from './budget.ts';
 
@@ -22,13 +23,19 @@ export function reportCommand(context: Context): Command {
     .action(async (_: unknown, command: Command) => {
       const { json, since } = command.optsWithGlobals<GlobalOptions & { since: string }>();
       const from = new Date(Date.now() - readSpan(since)).toISOString();
-      const report = await createClient({ home: context.home() }).getReport({ since: from });
+      const client = createClient({ home: context.home() });
+      const report = await client.getReport({ since: from });
       if (json) return context.print(JSON.stringify(report));
-      for (const line of describeReport(report)) context.print(line);
+      const { items } = report.total.costUsd > 0 ? await client.listProviders() : { items: [] };
+      for (const line of describeReport(report, items)) context.print(line);
     });
 }
 
-function describeReport({ since, total, agents, budgets, evidence, failures, questions, waiting }: Report): string[] {
+function describeReport(
+  { since, total, agents, budgets, evidence, failures, questions, waiting }: Report,
+  providers: readonly Provider[],
+): string[] {
+  const priced = providers.filter(({ pricing: { kind } }) => kind === 'configured' || kind === 'assumed');
   const settled = questions.filter(({ outcome }) => outcome !== null);
   const waits = waiting.questions.length + waiting.requests.length + waiting.turns.length + waiting.paused.length;
   const claims = evidence.filter(({ state }) => state !== 'proven');
@@ -41,6 +48,9 @@ function describeReport({ since, total, agents, budgets, evidence, failures, que
         ['AGENT', 'RUNS', 'COMPLETED', 'FAILED', 'COST'],
         agents.map((row) => [row.agent, String(row.runs), String(row.completed), String(row.failed), costOf(row)]),
       ),
+    ),
+    ...section('Prices per million tokens', priced.length, () =>
+      priced.map(({ name, pricing }) => `${name}: ${describePricing(pricing)}`),
     ),
     ...section('Budgets', budgets.length, () =>
       budgets.map(

@@ -14,6 +14,7 @@ const listed = (name: string, given: Partial<Listed> = {}): Listed => ({
   login: 'login',
   accounts: [],
   isDefault: false,
+  pricing: { kind: 'unknown', every: null, models: {}, assumed: null, source: null, asOf: null },
   limits: [],
   ...given,
 });

@@ -159,11 +159,19 @@ describe('[providers]', () => {
   test('accept prices for every model, for some, or both', () => {
     const pricesIn = (source: string) => load(`[providers.scripted]\nprices = ${source}`).providers.scripted?.prices;
     const own = { 'gpt-5.1': { input: 1, output: 8 } };
-    expect(pricesIn('{ input = 3, output = 15 }')).toEqual({ every: { input: 3, output: 15 }, models: {} });
-    expect(pricesIn('{ "gpt-5.1" = { input = 1, output = 8 } }')).toEqual({ every: null, models: own });
+    const undated = { source: null, asOf: null };
+    expect(pricesIn('{ input = 3, output = 15 }')).toEqual({ ...undated, every: { input: 3, output: 15 }, models: {} });
+    expect(pricesIn('{ "gpt-5.1" = { input = 1, output = 8 } }')).toEqual({ ...undated, every: null, models: own });
     expect(pricesIn('{ input = 3, output = 15, "gpt-5.1" = { input = 1, output = 8 } }')).toEqual({
+      ...undated,
       every: { input: 3, output: 15 },
       models: own,
+    });
+    expect(pricesIn('{ input = 3, output = 15, source = "the price list", as_of = "2026-11-01" }')).toEqual({
+      every: { input: 3, output: 15 },
+      models: {},
+      source: 'the price list',
+      asOf: '2026-11-01',
     });
   });
 
@@ -176,6 +184,11 @@ describe('[providers]', () => {
       '3: unknown key "forces" in [providers.cursor-agent]; did you mean "force"?',
     ],
     ['[providers.scripted]\nprices = { input = 1 }', '2: [providers.scripted.prices] output is missing'],
+    [
+      '[providers.scripted]\nprices = { input = 1, output = 1, as_of = "November" }',
+      '2: [providers.scripted.prices] as_of must be a date such as "2026-11-18"',
+    ],
+    ['[providers.scripted]\nprices = { source = "x" }', '2: [providers.scripted.prices] input is missing'],
     ['[providers.scripted]\nprices = {}', '2: [providers.scripted.prices] input is missing'],
     [
       '[providers.scripted.prices]\ninptu = 3\noutput = 15',

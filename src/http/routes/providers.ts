@@ -17,9 +17,10 @@ export function providerRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(list, async (c) => {
     ownerOnly(c.get('caller'));
-    const items = (await api.listProviders()).map(({ accounts, limits, ...rest }) => ({
+    const items = (await api.listProviders()).map(({ accounts, limits, pricing, ...rest }) => ({
       ...rest,
       accounts: [...accounts],
+      pricing: { ...pricing, models: { ...pricing.models } },
       limits: limits.map(({ until, ...limit }) => ({ ...limit, until: showTime(until) })),
     }));
     return c.json({ items, nextCursor: null }, 200);
