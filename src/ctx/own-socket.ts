@@ -1,9 +1,17 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeHome } from '../config/home.ts';
 
-/** Where this process answers `ctx search`; null if there is no home. Sockets of processes that were killed are removed. */
+/**
+ * Where this process answers `ctx search`, in the home, which is created if it does not exist; null if it cannot be
+ * used. Sockets of processes that were killed are removed.
+ */
 export function ownSocket(home: string): string | null {
-  if (!existsSync(home)) return null;
+  try {
+    makeHome(home);
+  } catch {
+    return null;
+  }
   for (const name of readdirSync(home)) {
     const pid = /^ctx-(\d+)\.sock$/.exec(name)?.[1];
     if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(home, name), { force: true });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,6 +66,16 @@ test.each(['`ctx serve mcp`', 'a daemon'])('%s answers `ctx search` if it has th
   writeFileSync(join(home, 'config.toml'), `${SETTINGS}[retrieval]\nfinal_limit = 7\n`);
   expect((await runCtx(directory, 'search', 'green', '--json')).stdout).toBe(alone.stdout);
   expect(responses).toEqual([expect.anything(), expect.not.stringContaining('Deploying')]);
+});
+
+test('`ctx serve mcp` creates the home if there is none, so that it can answer', async () => {
+  rmSync(home, { recursive: true });
+  const file = join(directory, 'ctx.toml');
+  writeFileSync(file, SETTINGS.replace('../docs', 'docs').concat('[db]\npath = "docs.db"\n'));
+  const { child } = startCtx(directory, 'serve', 'mcp', '--config', file);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await until('it serves', () => existsSync(home) && serving().length === 1);
+  expect(statSync(home).mode & 0o777).toBe(0o700);
 });
 
 test('`ctx serve mcp` removes its socket when it ends', async () => {
