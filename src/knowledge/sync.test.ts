@@ -136,7 +136,8 @@ describe('a sync', () => {
   });
 
   test('checks very recent changes again, because the file time may not show the next change', async () => {
-    put('a.md', 'one', Date.now());
+    // A time that stays recent, however long the sync takes.
+    put('a.md', 'one', Date.now() + 60_000);
     await sync();
     const { version } = (await store.read((tx) => tx.documents.listVersions({ source })))[0] ?? {};
     expect(version).toContain('~');

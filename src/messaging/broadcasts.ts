@@ -60,7 +60,7 @@ export async function broadcast(
 /** Sends the final text of a run that carries only broadcasts to their authors. Returns whether anybody gets it. */
 export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean> {
   if (run.serves !== null || !finalText.trim() || finalText.trim() === NO_REPLY) return false;
-  const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
+  const carried = await tx.deliveries.listHeadsOfRun({ runId: run.id });
   if (!answersBroadcasts(carried) || (await tx.records.countReturns({ runId: run.id, tool: 'do_nothing' })))
     return false;
   const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
@@ -81,7 +81,7 @@ export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now:
 /** The broadcast that a run answers by writing to its author; only if the run carries nothing but broadcasts. */
 export async function broadcastOf(tx: Tx, run: Run, authorId: string): Promise<Broadcast | null> {
   if (run.serves !== null) return null;
-  const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
+  const carried = await tx.deliveries.listHeadsOfRun({ runId: run.id });
   if (!answersBroadcasts(carried)) return null;
   const id = carried.findLast((one) => one.authorId === authorId && one.broadcast !== null)?.broadcast;
   return id ? tx.broadcasts.getBroadcast({ id }) : null;

@@ -97,7 +97,7 @@ export async function reply(
  */
 export async function foresee(tx: Tx, { id: runId, serves: id, agentId }: Run): Promise<void> {
   if (id === null) return;
-  const carried = await tx.deliveries.listDeliveriesOfRun({ runId });
+  const carried = await tx.deliveries.listHeadsOfRun({ runId });
   const asker = carried.find(({ messageId }) => messageId === id)?.authorId;
   await Promise.all([
     tx.requests.getRequest({ id }),

@@ -34,7 +34,7 @@ export async function send(
   // Together, because each wait for the store counts; they are looked at below.
   const [to, carried] = await Promise.all([
     resolveRecipient(tx, agent, message.recipient),
-    tx.deliveries.listDeliveriesOfRun({ runId: run.id }),
+    tx.deliveries.listHeadsOfRun({ runId: run.id }),
     run.serves && tx.requests.getRequest({ id: run.serves }),
   ]);
   const answered = message.inReplyTo

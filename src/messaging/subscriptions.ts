@@ -160,7 +160,7 @@ async function watchersOf(tx: Tx, { id, agentId }: Run): Promise<readonly Subscr
 }
 
 async function isQuiet(tx: Tx, runId: string | null): Promise<boolean> {
-  return runId !== null && isAutomatic(await tx.deliveries.listDeliveriesOfRun({ runId }));
+  return runId !== null && isAutomatic(await tx.deliveries.listHeadsOfRun({ runId }));
 }
 
 async function restingState(tx: Tx, askerId: string): Promise<'waiting' | 'idle'> {

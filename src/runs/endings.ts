@@ -58,7 +58,7 @@ export async function completeRun(
   const [run, ending] = await Promise.all([
     tx.runs.holdRun(attempt),
     readEnding(tx, attempt),
-    tx.deliveries.listDeliveriesOfRun({ runId: attempt.runId }),
+    tx.deliveries.listHeadsOfRun({ runId: attempt.runId }),
   ]);
   const [trigger] = await Promise.all([triggerOf(tx, run), correspondence.foresee(tx, run)]);
   const heard = await correspondence.answerBroadcasts(tx, run, finalText, now);

@@ -11,7 +11,7 @@ import type { BlockView } from '../store/store.ts';
 
 /** Limits for a lost conversation in the prompt: total characters, and characters per text. */
 export const MAX_CONVERSATION = 60_000;
-const MAX_EXCERPT = 4_000;
+export const MAX_EXCERPT = 4_000;
 
 const TEAM = `## Working with others
 

@@ -17,6 +17,7 @@ import {
   instructionSections,
   joinSections,
   MAX_CONVERSATION,
+  MAX_EXCERPT,
   promptSections,
   renderPastTurn,
   type Section,
@@ -369,10 +370,12 @@ async function unseen(tx: Tx, agent: Agent) {
 async function conversationAfter(tx: Tx, agentId: string, after: number): Promise<string[]> {
   const turns: string[] = [];
   let room = MAX_CONVERSATION;
-  const runs = await tx.runs.listCompleted({ agentId, after, limit: MAX_PAST_TURNS });
+  // Messages can be a million characters long; one more than is shown is enough to see that something is left out.
+  const longest = MAX_EXCERPT + 1;
+  const runs = await tx.runs.listPast({ agentId, after, limit: MAX_PAST_TURNS, longest });
   for (let first = 0; first < runs.length; first += TURNS_READ) {
     const some = runs.slice(first, first + TURNS_READ);
-    const carried = await Promise.all(some.map(({ id: runId }) => tx.deliveries.listDeliveriesOfRun({ runId })));
+    const carried = await Promise.all(some.map(({ id: runId }) => tx.deliveries.listExcerptsOfRun({ runId, longest })));
     for (const [i, run] of some.entries()) {
       const turn = renderPastTurn((carried[i] ?? []).map(toCarriedMessage), run.finalText ?? '');
       room -= turn.length;

@@ -91,7 +91,11 @@ export function testDeliveries({ read, write }: StoreKit): void {
       const { run, request, news } = await write(async (tx) => {
         const started = await startRun(tx, worker);
         const [first] = await tx.deliveries.listPending({ agentId: worker.id, limit: 1 });
-        return { run: started, request: first?.messageId as string, news: await send(tx, { to: worker }) };
+        return {
+          run: started,
+          request: first?.messageId as string,
+          news: await send(tx, { to: worker, text: 'news' }),
+        };
       });
       const change = { messageId: news, agentId: worker.id, runId: run.id };
       const stateOf = async (id: string): Promise<Delivery['state'] | undefined> =>
@@ -116,6 +120,21 @@ export function testDeliveries({ read, write }: StoreKit): void {
       await expect(write((tx) => tx.deliveries.injectDelivery({ ...change, runId: 'another' }))).rejects.toMatchObject({
         code: 'not_found',
       });
+    });
+
+    test('is listed with whole texts, with their beginnings, or without', async () => {
+      const { run } = await inject();
+      const [whole, heads, cut] = await read(
+        async (tx) =>
+          [
+            await tx.deliveries.listDeliveriesOfRun({ runId: run.id }),
+            await tx.deliveries.listHeadsOfRun({ runId: run.id }),
+            await tx.deliveries.listExcerptsOfRun({ runId: run.id, longest: 2 }),
+          ] as const,
+      );
+      expect(whole.map(({ text }) => text)).toEqual(['', 'news']);
+      expect(cut).toEqual(whole.map((one) => ({ ...one, text: one.text.slice(0, 2) })));
+      expect(heads).toEqual(whole.map(({ text: _, ...head }) => head));
     });
 
     test('has its authors listed', async () => {

@@ -9,7 +9,8 @@ import type { Deliveries } from './tx.ts';
 export const ROUNDS = { quiet: -1, free: 0, turn: 1, held: 2 } as const satisfies Record<Round, number>;
 
 export function deliveryQueries({ db, all, one, put, run, change }: Queries, batch: BatchState): Deliveries {
-  const views = () =>
+  /** Without texts, which can be long. */
+  const heads = () =>
     db
       .selectFrom('deliveries')
       .innerJoin('messages', 'messages.id', 'deliveries.messageId')
@@ -33,7 +34,6 @@ export function deliveryQueries({ db, all, one, put, run, change }: Queries, bat
         'channels.kind as channelKind',
         'channels.teamOf',
         'messages.authorId',
-        'messages.text',
         'messages.inReplyTo',
         'messages.late',
         'messages.chainDepth',
@@ -48,6 +48,7 @@ export function deliveryQueries({ db, all, one, put, run, change }: Queries, bat
         'parent.messageId as parentRequest',
       ])
       .orderBy('deliveries.seq');
+  const views = () => heads().select('messages.text');
   const insert = put((p: Omit<Delivery, 'state' | 'runId' | 'round'> & { readonly round: number }) =>
     db.insertInto('deliveries').values({
       messageId: p.messageId,
@@ -170,6 +171,12 @@ export function deliveryQueries({ db, all, one, put, run, change }: Queries, bat
       views().where('deliveries.runId', '=', p.runId).where('deliveries.state', '=', 'injected'),
     ),
     listDeliveriesOfRun: all((p: { runId: string }) => views().where('deliveries.runId', '=', p.runId)),
+    listHeadsOfRun: all((p: { runId: string }) => heads().where('deliveries.runId', '=', p.runId)),
+    listExcerptsOfRun: all((p: { runId: string; longest: number }) =>
+      heads()
+        .select(sql<string>`substr(messages.text, 1, ${p.longest})`.as('text'))
+        .where('deliveries.runId', '=', p.runId),
+    ),
     injectDelivery: change('pending delivery', (p: { messageId: string; agentId: string; runId: string }) =>
       db
         .updateTable('deliveries')

@@ -191,6 +191,14 @@ export function testRuns(kit: StoreKit): void {
     expect(await list(0, 9)).toEqual(ids.toReversed());
     expect(await list(runs[0]?.seq ?? 0, 9)).toEqual([ids[2], ids[1]]);
     expect(await list(0, 1)).toEqual([ids[2]]);
+    const long = await write((tx) => startRun(tx, agent));
+    const ended = { state: 'completed', stopReason: 'end_turn', error: null, finalText: 'long', now: 1 } as const;
+    await write((tx) => tx.runs.endRun({ ...long, ...ended }));
+    const past = { agentId: agent.id, after: runs[1]?.seq ?? 0, limit: 9, longest: 2 };
+    expect(await read((tx) => tx.runs.listPast(past))).toEqual([
+      { id: long.id, finalText: 'lo' },
+      { id: ids[2], finalText: '' },
+    ]);
   });
 
   describe('deaths of the daemon', () => {

@@ -140,16 +140,16 @@ export function runQueries(
     batch.runnable = true;
   };
 
-  const completed = all((p: { agentId: string; after: number; before: number; limit: number }) =>
+  const completedAfter = (p: { agentId: string; after: number; limit: number }) =>
     db
       .selectFrom('runs')
-      .selectAll()
       .where('agentId', '=', p.agentId)
       .where('seq', '>', p.after)
-      .where('seq', '<', p.before)
       .where('state', '=', 'completed')
       .orderBy('seq', 'desc')
-      .limit(p.limit),
+      .limit(p.limit);
+  const completed = all((p: { agentId: string; after: number; before: number; limit: number }) =>
+    completedAfter(p).selectAll().where('seq', '<', p.before),
   );
   return {
     /**
@@ -245,6 +245,9 @@ export function runQueries(
       await closeCharges({ runId: p.id });
       batch.runnable = true;
     },
+    listPast: all((p: { agentId: string; after: number; limit: number; longest: number }) =>
+      completedAfter(p).select(['id', sql<string | null>`substr(final_text, 1, ${p.longest})`.as('finalText')]),
+    ),
     listCompleted: async (p) => completed({ before: Number.MAX_SAFE_INTEGER, ...p }),
     listRunning: all((p: { nodeId: string }) =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('nodeId', '=', p.nodeId),

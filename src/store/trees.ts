@@ -25,10 +25,10 @@ export interface Trees {
   listPersonRuns(p: { from: number; to: number }): Promise<PersonRuns[]>;
 }
 
-/** An agent that has a run which waits, and something to do for a schedule. Few runs wait; a schedule has sent many messages. */
+/** An agent that has a run which waits, and something to do for a schedule. Few runs wait; a schedule has sent many messages. `cross join` sets the order for SQLite. */
 const WAITS = sql`select min(waiting.agent_id) from runs waiting where waiting.state = 'created' and waiting.attempt = 0
-  and exists (select 1 from deliveries join messages on messages.id = deliveries.message_id
-    where deliveries.agent_id = waiting.agent_id and deliveries.state = 'pending' and deliveries.round < 2
+  and exists (select 1 from deliveries cross join messages
+    where messages.id = deliveries.message_id and deliveries.agent_id = waiting.agent_id and deliveries.state = 'pending' and deliveries.round < 2
       and messages.payer_id || '' = schedules.id)`;
 
 /**

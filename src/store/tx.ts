@@ -222,6 +222,10 @@ export interface Deliveries {
   listCarried(p: { runId: RunId }): Promise<view.DeliveryView[]>;
   /** What a run carries or carried, in order. */
   listDeliveriesOfRun(p: { runId: RunId }): Promise<view.DeliveryView[]>;
+  /** The same without texts, which can be long. */
+  listHeadsOfRun(p: { runId: RunId }): Promise<view.DeliveryHead[]>;
+  /** The same with the beginnings of the texts. */
+  listExcerptsOfRun(p: { runId: RunId; longest: number }): Promise<view.DeliveryView[]>;
   /** Agents that have not received a message yet. */
   listPendingRecipients(p: { messageId: MessageId }): Promise<{ readonly agentId: AgentId }[]>;
   injectDelivery(p: view.DeliveryKey & { runId: RunId }): Promise<void>;
@@ -328,6 +332,13 @@ export interface Runs extends UsageQueries, ReopeningQueries {
   ): Promise<(Run & { readonly handle: string })[]>;
   /** Completed runs of an agent after a number and before another (none: the end), newest first. */
   listCompleted(p: { agentId: AgentId; after: number; before?: number; limit: number }): Promise<Run[]>;
+  /** The same: how their final texts begin. */
+  listPast(p: {
+    agentId: AgentId;
+    after: number;
+    limit: number;
+    longest: number;
+  }): Promise<Pick<Run, 'id' | 'finalText'>[]>;
   listRunning(p: { nodeId: NodeId }): Promise<Run[]>;
   /** Running with a lease, on any node. */
   listLeased(): Promise<Run[]>;

@@ -152,6 +152,8 @@ export interface DeliveryView extends Waiting, Pick<Message, 'late' | 'chainDept
   readonly requestState: 'open' | 'closed' | null;
 }
 
+export type DeliveryHead = Omit<DeliveryView, 'text'>;
+
 export interface SizedDelivery extends Waiting, Pick<DeliveryView, 'kind' | 'late' | 'authorHandle' | 'authorName'> {
   readonly payerId: ParticipantId | null;
   readonly size: number;
