@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCHEDULED } from '../../src/core/people.ts';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { ask } from '../helpers/http.ts';
 import { runSubstrat } from '../helpers/substrat.ts';
@@ -132,11 +133,37 @@ describe('schedule', () => {
     const { json } = await ask(world, '/api/schedules');
     expect(json.items).toMatchObject([
       { name: 'hourly', origin: 'person', text: 'Look again' },
-      { name: 'nightly', origin: 'configuration', timeZone: 'Europe/Berlin', runs: 20 },
+      { name: 'nightly', origin: 'configuration', timeZone: 'Europe/Berlin', runs: 20, usedRuns: 0 },
     ]);
     expect(await run(['schedule', 'remove', 'hourly'])).toMatch(/Removed/);
     expect((await runSubstrat(['schedule', 'remove', 'nightly'], { home: world.home })).stderr).toMatch(
       /in the configuration/,
     );
+  });
+
+  test('lists how many of its runs the last firing has used; its payer is not a person, removed or not', async () => {
+    const people = async () => (await ask(world, '/api/participants?limit=500')).json.items;
+    const before = await people();
+    await run(['schedule', 'add', 'yearly', '--cron', '0 0 1 1 *', '--to', 'echo', '--runs', '3', 'Look']);
+    const { id = '' } =
+      (await world.daemon.store.read((tx) => tx.schedules.getScheduleNamed({ nameKey: 'yearly' }))) ?? {};
+    const { id: treeId } = await world.client.getAgent('echo');
+    await world.daemon.store.write(async (tx) => {
+      await tx.trees.countTreeRun({ treeId });
+      await tx.trees.chargePerson({ treeId, personId: id, day: SCHEDULED });
+    });
+    expect(await run(['schedule', 'list'])).toMatch(/yearly .* never +1 of 3 +Look/);
+    const { json } = await ask(world, '/api/schedules');
+    expect(json.items.map(({ name, usedRuns }: { name: string; usedRuns: number }) => [name, usedRuns])).toEqual([
+      ['nightly', 0],
+      ['yearly', 1],
+    ]);
+    expect(await people()).toEqual(before);
+    await run(['schedule', 'remove', 'yearly']);
+    expect(await people()).toEqual(before);
+    expect(await world.daemon.store.read((tx) => tx.trees.listPersonRuns({ from: 0, to: 2 ** 31 }))).toEqual([]);
+    expect(
+      await runSubstrat(['budget', 'set', `schedule:${id}`, '--person', '--runs', '1'], { home: world.home }),
+    ).toMatchObject({ code: 1 });
   });
 });

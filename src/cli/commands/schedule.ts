@@ -60,9 +60,10 @@ function listCommand(context: Context): Command {
         one.to,
         one.next === null ? '' : localTime(one.next, Date.now()),
         one.last === null ? 'never' : ago(one.last),
+        `${one.usedRuns} of ${one.runs}`,
         one.error ?? shorten(one.text.replace(/\s+/g, ' '), 60),
       ]);
-      for (const line of table(['NAME', 'CRON', 'TO', 'NEXT', 'LAST', 'TEXT'], rows)) context.print(line);
+      for (const line of table(['NAME', 'CRON', 'TO', 'NEXT', 'LAST', 'RUNS', 'TEXT'], rows)) context.print(line);
     });
 }
 

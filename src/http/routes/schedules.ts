@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { checkName, keyOf } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { SCHEDULED } from '../../core/people.ts';
 import { nextDue, type Schedule as StoredSchedule } from '../../core/schedule.ts';
 import { resolveReference } from '../../messaging/reference.ts';
 import { addSchedule, removeSchedule, targetOf } from '../../messaging/schedules.ts';
@@ -40,8 +41,12 @@ export function scheduleRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(list, async (c) => {
     ownerOnly(c.get('caller'));
-    const rows = await api.store.read((tx) => tx.schedules.listSchedules());
-    return c.json({ items: rows.map((row) => show(row, api.clock())), nextCursor: null }, 200);
+    const [rows, runs] = await api.store.read((tx) =>
+      Promise.all([tx.schedules.listSchedules(), tx.trees.listPersonRuns({ from: SCHEDULED, to: SCHEDULED })]),
+    );
+    const used = new Map(runs.map((one) => [one.personId, one.runs]));
+    const items = rows.map((row) => show(row, used.get(row.id) ?? 0, api.clock()));
+    return c.json({ items, nextCursor: null }, 200);
   });
   routes.openapi(create, async (c) => {
     ownerOnly(c.get('caller'));
@@ -50,7 +55,7 @@ export function scheduleRoutes(api: Api): Router {
     const made = await api.store.write(async (tx) =>
       addSchedule(tx, { ...wish, timeZone, target: await targetNamed(tx, to) }, null, api.clock()),
     );
-    return c.json(show(made, api.clock()), 201);
+    return c.json(show(made, 0, api.clock()), 201);
   });
   routes.openapi(remove, async (c) => {
     ownerOnly(c.get('caller'));
@@ -75,7 +80,7 @@ async function targetNamed(tx: Tx, to: string): Promise<string> {
   throw new SubstratError('not_found', `There is no channel ${to.slice(0, 80)}.`);
 }
 
-function show(row: StoredSchedule, now: number) {
+function show(row: StoredSchedule, usedRuns: number, now: number) {
   const next = nextDue(row, now);
   return {
     name: row.name,
@@ -84,6 +89,7 @@ function show(row: StoredSchedule, now: number) {
     to: row.target,
     text: row.text,
     runs: row.runs,
+    usedRuns,
     origin: row.nodeId === null ? ('person' as const) : ('configuration' as const),
     next: next === null ? null : showTime(next),
     last: row.lastAt === null ? null : showTime(row.lastAt),
