@@ -202,7 +202,7 @@ describe('talking', { timeout: 60_000 }, () => {
     await close();
   });
 
-  test('old messages are forgotten while one follows the newest, and read again above', {
+  test('old messages are forgotten while one follows the newest, newer ones are only counted further up', {
     timeout: 120_000,
   }, async () => {
     await world.client.createChannel({ id: 'busy' });
@@ -227,6 +227,30 @@ describe('talking', { timeout: 60_000 }, () => {
     }
     await log.getByText('the very first').waitFor();
     expect(read.filter((query) => query.includes('cursor=')).length).toBeGreaterThan(5);
+
+    // A reader further up is not moved. Newer messages are counted, not kept, and read when the reader goes to the end.
+    read.length = 0;
+    const place = () => log.getByText('the very first').boundingBox();
+    const before = await place();
+    for (let i = 0; i < 3; i += 1) await say(`later ${i}`, 'busy');
+    await page.getByRole('button', { name: '3 new' }).waitFor();
+    for (let i = 3; i < 120; i += 13)
+      await Promise.all(Array.from({ length: 13 }, (_, k) => say(`later ${i + k}`, 'busy')));
+    expect(await place()).toEqual(before);
+    expect(read).toEqual([]);
+    await page.getByRole('button', { name: '120 new' }).click();
+    await log.getByText('later 119', { exact: true }).waitFor();
+    expect(read).toContain('?limit=100');
+    expect(await page.getByRole('button', { name: /new$/ }).count()).toBe(0);
+    // Nothing is missing in between.
+    for (let i = 0; i < 20 && (await log.getByText('the last one').count()) === 0; i += 1) {
+      await log.press('Home');
+      await page.waitForTimeout(100);
+    }
+    const texts = await log.locator('article .body').allTextContents();
+    const later = texts.map((text) => /^later (\d+)/.exec(text.trim())?.[1]).filter((text) => text !== undefined);
+    expect(later.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: later.length }, (_, i) => i));
+    expect(later.length).toBeGreaterThan(100);
     expect(problems).toEqual([]);
     await close();
   });

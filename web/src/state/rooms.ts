@@ -1,10 +1,10 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Message, SubstratEvent } from '../../../src/client/browser.ts';
-import { reading as followed } from './channels.ts';
 import { onEvent, onReread } from './live.ts';
+import { route } from './route.ts';
 import { api } from './session.ts';
 
-/** Messages of a channel, oldest first: without a gap from some point on up to the newest. */
+/** Messages of a channel, oldest first and without a gap: up to the newest, or up to those that are counted in `ahead`. */
 export interface Room {
   readonly id: string;
   readonly rows: Signal<readonly Message[]>;
@@ -14,6 +14,10 @@ export interface Room {
   readonly problem: Signal<string | null>;
   /** The last message that was sent from this page: it shows, wherever the reader is. */
   readonly sent: Signal<string | null>;
+  /** Newer messages that are not kept, because the reader is further up; Infinity if nobody counted them. */
+  readonly ahead: Signal<number>;
+  /** Whether the reader follows the newest message; true if nobody reads. */
+  readonly follows: { current: boolean };
   /** First messages of threads and messages without one. */
   readonly top: ReadonlySignal<readonly Message[]>;
   /** Replies by the first message of their thread. */
@@ -23,16 +27,21 @@ export interface Room {
 const PAGE = 100;
 /** So many rooms are kept as they were left. */
 const KEPT = 8;
-/** So many messages of a room; older ones are read again when somebody scrolls up to them. */
+/**
+ * So many messages of a room. For a reader who follows, older ones are forgotten, and read again when they scroll up;
+ * for a reader further up, newer ones are only counted, and read when they go to the end.
+ */
 const MOST_MESSAGES = 1000;
 const rooms = new Map<string, Room>();
+/** Rooms of which a page is being read. */
+const reading = new Set<string>();
 /** Agents that take a turn for something said in a channel. */
 export const typing = signal<ReadonlyMap<string, readonly string[]>>(new Map());
 
 export function startRooms(): () => void {
   const stops = [
     onReread(() => {
-      for (const room of rooms.values()) void readNewest(room);
+      for (const room of rooms.values()) void readNewest(room, !room.follows.current);
     }),
     onEvent(take),
   ];
@@ -61,6 +70,8 @@ function createRoom(id: string): Room {
     loaded: signal(false),
     problem: signal(null),
     sent: signal(null),
+    ahead: signal(0),
+    follows: { current: true },
     top: computed(() => rows.value.filter(({ parentMessageId }) => parentMessageId === null)),
     replies: computed(() => {
       const inThreads = rows.value.filter(({ parentMessageId }) => parentMessageId !== null);
@@ -71,16 +82,28 @@ function createRoom(id: string): Room {
   return room;
 }
 
-/** Reads the newest messages and joins them to what is there; a gap that is too wide to join drops the old ones. */
-export async function readNewest(room: Room): Promise<void> {
+/**
+ * Reads the newest messages and joins them to what is there. If the gap is too wide to join, it drops the old ones; for a
+ * reader further up it keeps those instead.
+ */
+export async function readNewest(room: Room, keeps = false): Promise<void> {
   try {
     const page = await api.listChannelMessages(room.id, { limit: PAGE });
     const fresh = [...page.items].reverse();
     const ids = new Set(fresh.map(({ messageId }) => messageId));
-    const joins = room.rows.peek().some(({ messageId }) => ids.has(messageId));
-    const kept = joins ? room.rows.peek().filter(({ messageId }) => !ids.has(messageId)) : [];
-    room.rows.value = [...kept, ...fresh];
-    if (!joins) room.cursor.value = page.nextCursor;
+    const rows = room.rows.peek();
+    const isFresh = ({ messageId }: Message): boolean => ids.has(messageId);
+    // Replies may be there that came after those that were only counted.
+    const first = rows.findIndex((row) => isFresh(row) && (room.ahead.peek() === 0 || row.parentMessageId === null));
+    if (first < 0 && rows.length > 0 && keeps) {
+      room.ahead.value = Number.POSITIVE_INFINITY;
+    } else {
+      // Messages that came while the page was read are newer.
+      const newer = first >= 0 ? rows.slice(rows.findLastIndex(isFresh) + 1) : room.loaded.peek() ? [] : rows;
+      room.rows.value = [...rows.slice(0, Math.max(0, first)), ...fresh, ...newer];
+      if (first < 0) room.cursor.value = page.nextCursor;
+      room.ahead.value = 0;
+    }
     room.loaded.value = true;
     room.problem.value = null;
   } catch (error) {
@@ -88,7 +111,22 @@ export async function readNewest(room: Room): Promise<void> {
   }
 }
 
-const reading = new Set<string>();
+/** The reader is at the end of what is kept: reads on if a page reaches as far. */
+export async function readOn(room: Room): Promise<void> {
+  if (room.ahead.peek() >= PAGE || reading.has(room.id)) return;
+  reading.add(room.id);
+  await readNewest(room, true);
+  reading.delete(room.id);
+}
+
+/** The reader goes to the end: reads what was only counted. */
+export async function catchUp(room: Room): Promise<void> {
+  room.follows.current = true;
+  if (room.ahead.peek() === 0) return;
+  await readNewest(room);
+  // Those that came meanwhile were only counted; now they join.
+  await readNewest(room);
+}
 
 /** Reads the page before the oldest message. */
 export async function readOlder(room: Room): Promise<void> {
@@ -109,17 +147,20 @@ export async function readOlder(room: Room): Promise<void> {
 /** A message that the daemon returned, or that an event carries: by its id it is there once. */
 export function putMessage(message: Message): void {
   const room = rooms.get(message.channelId);
-  if (!room?.loaded.peek()) return;
+  if (!room) return;
   const rows = room.rows.peek();
   const at = rows.findLastIndex(({ messageId }) => messageId === message.messageId);
-  room.rows.value = at < 0 ? [...rows, message] : rows.with(at, message);
-  if (room.rows.peek().length > MOST_MESSAGES && mayForget(room)) void forgetOld(room).catch(() => {});
+  if (at >= 0) room.rows.value = rows.with(at, message);
+  else if (message.messageId === room.sent.peek() && room.ahead.peek() > 0) void catchUp(room);
+  else if (isTooMany(room, message)) room.ahead.value += message.parentMessageId === null ? 1 : 0;
+  else room.rows.value = [...rows, message];
+  if (room.rows.peek().length > MOST_MESSAGES && room.follows.current) void forgetOld(room).catch(() => {});
 }
 
-/** A reader who scrolled up keeps what is there: only the newest messages are on the screen, or none. */
-function mayForget({ id }: Room): boolean {
-  const shown = [...rooms.keys()].at(-1);
-  return followed.peek() === id || id !== shown;
+/** Replies in the thread that is open are shown, wherever the reader is. */
+function isTooMany(room: Room, { parentMessageId }: Message): boolean {
+  if (parentMessageId !== null && parentMessageId === route.peek()[2]) return false;
+  return room.ahead.peek() > 0 || (!room.follows.current && room.rows.peek().length >= MOST_MESSAGES);
 }
 
 /** Keeps the newest page, and the cursor to what is before it. */
@@ -130,7 +171,7 @@ async function forgetOld(room: Room): Promise<void> {
     const page = await api.listChannelMessages(room.id, { limit: PAGE });
     const rows = room.rows.peek();
     const first = rows.findIndex(({ messageId }) => messageId === page.items.at(-1)?.messageId);
-    if (first < 0 || !mayForget(room)) return;
+    if (first < 0 || !room.follows.current) return;
     room.rows.value = rows.slice(first);
     room.cursor.value = page.nextCursor;
   } finally {

@@ -1,11 +1,11 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Message } from '../../../../src/client/browser.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { isSameDay, showClock, showDay } from '../../parts/time.ts';
 import { markRead, reading } from '../../state/channels.ts';
-import { type Room, readOlder } from '../../state/rooms.ts';
+import { catchUp, type Room, readOlder, readOn } from '../../state/rooms.ts';
 import { me } from '../../state/session.ts';
 import { turns } from '../../state/turns.ts';
 import { LiveRow } from './live-row.tsx';
@@ -33,7 +33,10 @@ export function MessageList({ room, unread, open }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const top = room.top.value;
   const span = useSignal<Span>(settle(top.length, unread));
-  const isAtEnd = useRef(unread === 0);
+  const isAtEnd = room.follows;
+  useState(() => {
+    isAtEnd.current = unread === 0;
+  });
   const behind = useSignal(0);
   const anchor = useRef<{ readonly id: string; readonly at: number } | null>(null);
   const before = useRef<readonly Message[]>(top);
@@ -42,7 +45,8 @@ export function MessageList({ room, unread, open }: Props) {
   if (before.current !== top) {
     const added = countAbove(before.current, top);
     const news = top.length - before.current.length - added;
-    const mine = news > 0 && top.at(-1)?.messageId === room.sent.peek();
+    const newest = top.at(-1)?.messageId;
+    const mine = newest === room.sent.peek() && newest !== before.current.at(-1)?.messageId;
     if (mine) isAtEnd.current = true;
     anchor.current = isAtEnd.current ? null : holdPlace(box.current);
     span.value = grow(span.peek(), { length: top.length, added, follow: isAtEnd.current });
@@ -79,13 +83,17 @@ export function MessageList({ room, unread, open }: Props) {
     return () => watch.disconnect();
   }, []);
   useReadMark(room.id, isAtEnd, top.length);
+  // Nobody is further up any more.
+  useEffect(() => () => void catchUp(room), []);
 
   const onScroll = (): void => {
     const element = box.current;
     if (!element) return;
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
     const { length } = room.top.peek();
-    isAtEnd.current = below < AT_END && span.peek().end === length;
+    const isEnd = below < AT_END && span.peek().end === length;
+    isAtEnd.current = isEnd && room.ahead.peek() === 0;
+    if (isEnd && !isAtEnd.current) void readOn(room);
     if (isAtEnd.current && behind.peek() > 0) behind.value = 0;
     if (isAtEnd.current) see(room.id);
     const next = slide(span.peek(), { length, above: element.scrollTop < NEAR, below: below < NEAR });
@@ -107,7 +115,9 @@ export function MessageList({ room, unread, open }: Props) {
     span.value = { start: Math.max(0, at - SHOWN), end: Math.min(room.top.peek().length, at + SHOWN) };
     requestAnimationFrame(() => rowOf(id)?.scrollIntoView({ block: 'center' }));
   };
-  const toEnd = (): void => {
+  const toEnd = async (): Promise<void> => {
+    await catchUp(room);
+    if (room.ahead.peek() > 0) return;
     isAtEnd.current = true;
     behind.value = 0;
     span.value = settle(room.top.peek().length, 0);
@@ -117,6 +127,7 @@ export function MessageList({ room, unread, open }: Props) {
   };
 
   const rows = shown.value;
+  const news = behind.value + room.ahead.value;
   const draw = useDrawn();
   return (
     <div class="log-frame">
@@ -149,6 +160,7 @@ export function MessageList({ room, unread, open }: Props) {
             ];
           })}
           {span.value.end === top.length &&
+            room.ahead.value === 0 &&
             turns.value
               .filter(({ channelId }) => channelId === room.id)
               .map((turn) => <LiveRow key={turn.runId} turn={turn} />)}
@@ -159,9 +171,9 @@ export function MessageList({ room, unread, open }: Props) {
           )}
         </div>
       </div>
-      {behind.value > 0 && (
-        <button type="button" class="btn sm main-act to-end" onClick={toEnd}>
-          {behind.value} new
+      {news > 0 && (
+        <button type="button" class="btn sm main-act to-end" onClick={() => void toEnd()}>
+          {Number.isFinite(news) ? `${news} new` : 'Newer messages'}
         </button>
       )}
     </div>
