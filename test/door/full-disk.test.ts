@@ -13,7 +13,7 @@ const disk = mkdtempSync(join(tmpdir(), 'disk-'));
 const filler = join(disk, 'filler');
 const place = mkdtempSync(join(tmpdir(), 'beside-'));
 // Only root may mount; otherwise the store's own test of a full disk must do.
-const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'substrat-test', disk]).status === 0;
+const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'substrat-test', disk]).status === 0;
 
 afterAll(() => {
   if (mounted) execFileSync('umount', [disk]);
