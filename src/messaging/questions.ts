@@ -13,6 +13,7 @@ import { post } from './post.ts';
 import type { MessagingRules } from './rules.ts';
 import type { Tx } from './tx.ts';
 
+const OWNER: Side = { id: USER_ID, handle: USER_ID };
 const MOST_PER_AGENT = 5;
 const MOST_PER_TREE = 20;
 /** How long an approval can be used. */
@@ -77,15 +78,25 @@ export async function askApproval(
   await checkRejected(tx, from.agent, tool, rejections, now);
   const times = rejections.length === 0 ? '' : ` It was rejected before (${rejections.length}×).`;
   const subject = `${from.agent.handle} needs your approval to call ${tool}.${times}`;
-  const to: Side[] = [];
-  for (const handle of by ?? []) {
-    const person = await tx.participants.getParticipant({ handleKey: handle.toLowerCase() });
-    if (person?.kind === 'person') to.push(person);
-  }
-  if (to.length === 0) to.push({ id: USER_ID, handle: USER_ID });
+  const named = await namedBy(tx, by);
+  const to = named.length === 0 ? [OWNER] : named;
   const text = `${subject}\n\n\`\`\`json\n${JSON.stringify(JSON.parse(canonicalJson(input)), null, 2).replaceAll('```', '`\u200b``')}\n\`\`\``;
   const wanted = { kind: 'approval', subject, details: null, options: [], tool, args: input, digest } as const;
   return ask(tx, rules, from, { ...wanted, blocking: true, to, text }, now);
+}
+
+/** The ids of those whose approval counts now: a grant of anybody else is void. */
+export async function approversOf(tx: Tx, by: readonly string[] | null): Promise<string[]> {
+  return [USER_ID, ...(await namedBy(tx, by)).map(({ id }) => id)];
+}
+
+async function namedBy(tx: Tx, by: readonly string[] | null): Promise<Side[]> {
+  const named: Side[] = [];
+  for (const handle of by ?? []) {
+    const person = await tx.participants.getParticipant({ handleKey: handle.toLowerCase() });
+    if (person?.kind === 'person') named.push(person);
+  }
+  return named;
 }
 
 type Wanted = Pick<Question, 'kind' | 'subject' | 'details' | 'options' | 'tool' | 'args' | 'digest' | 'blocking'> & {
@@ -247,7 +258,7 @@ async function askedOf(tx: Tx, { agent, run }: { readonly agent: Agent; readonly
   const seen =
     person?.kind === 'person' &&
     (agent.parentId === null || (await tx.channels.shareChannel({ a: person.id, b: agent.id })));
-  return person && seen ? person : { id: USER_ID, handle: USER_ID };
+  return person && seen ? person : OWNER;
 }
 
 async function checkRoom(tx: Tx, agent: Agent): Promise<void> {

@@ -79,13 +79,16 @@ export function testQuestions({ read, write }: StoreKit): void {
     test('grant one call until a time, unless the grant is dropped', async () => {
       const agent = await write((tx) => addAgent(tx));
       const grant = { grantDigest: 'd', grantUntil: 100 };
-      const settledOne = { outcome: 'approved', settledAt: 1, ...grant } as const;
+      const settledOne = { outcome: 'approved', settledAt: 1, settledBy: 'user', ...grant } as const;
+      const by = ['user'];
       await write((tx) => addQuestion(tx, agent, settledOne));
       const use = (now: number, digest = 'd') =>
-        write((tx) => tx.questions.tryUseGrant({ agentId: agent.id, digest, now }));
+        write((tx) => tx.questions.tryUseGrant({ agentId: agent.id, digest, by, now }));
+      const others = { agentId: agent.id, digest: 'd', by: ['person-ann'], now: 99 };
+      expect(await write((tx) => tx.questions.tryUseGrant(others))).toBe(false);
       expect(await use(100)).toBe(false);
       expect(await use(99, 'e')).toBe(false);
-      const has = (now: number) => read((tx) => tx.questions.hasGrant({ agentId: agent.id, digest: 'd', now }));
+      const has = (now: number) => read((tx) => tx.questions.hasGrant({ agentId: agent.id, digest: 'd', by, now }));
       expect([await has(99), await has(100)]).toEqual([true, false]);
       expect(await use(99)).toBe(true);
       expect(await use(99)).toBe(false);

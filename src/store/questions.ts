@@ -25,9 +25,9 @@ export interface Questions {
   /** The rejections of a call, the newest first. */
   listRejections(p: { agentId: AgentId; digest: string }): Promise<Question[]>;
   /** Whether a call is permitted now. */
-  hasGrant(p: { agentId: AgentId; digest: string; now: number }): Promise<boolean>;
+  hasGrant(p: GrantedCall): Promise<boolean>;
   /** Compare and set: uses up one grant for the call. False if there is none. */
-  tryUseGrant(p: { agentId: AgentId; digest: string; now: number }): Promise<boolean>;
+  tryUseGrant(p: GrantedCall): Promise<boolean>;
   /** Takes back every grant of the agent that was not used. */
   dropGrants(p: { agentId: AgentId }): Promise<number>;
   /** Open ones whose push is due, the longest due first. */
@@ -38,6 +38,14 @@ export interface Questions {
   setTold(p: { id: MessageId; told: readonly string[]; tellAt: number | null }): Promise<void>;
   /** Whether a person has written to the agent after a time. */
   hasHeard(p: { agentId: AgentId; after: number }): Promise<boolean>;
+}
+
+/** A call that needs an approval of one of these participants. */
+interface GrantedCall {
+  readonly agentId: AgentId;
+  readonly digest: string;
+  readonly by: readonly ParticipantId[];
+  readonly now: number;
 }
 
 export function questionQueries({ db, one, all, value, put, count, attempt, change, run, fetch }: Queries): Questions {
@@ -59,17 +67,18 @@ export function questionQueries({ db, one, all, value, put, count, attempt, chan
         'requests.parentId',
         'participants.handle as settledByHandle',
       ]);
-  const grant = one((p: { agentId: string; digest: string; now: number }) =>
+  const grants = all((p: { agentId: string; digest: string; now: number }) =>
     db
       .selectFrom('questions')
-      .select('id')
+      .select(['id', 'settledBy'])
       .where('agentId', '=', p.agentId)
       .where('grantDigest', '=', p.digest)
       .where('usedAt', 'is', null)
       .where('grantUntil', '>', p.now)
-      .orderBy('settledAt')
-      .limit(1),
+      .orderBy('settledAt'),
   );
+  const grantOf = async ({ by, ...call }: GrantedCall) =>
+    (await grants(call)).find(({ settledBy }) => settledBy !== null && by.includes(settledBy)) ?? null;
   const use = attempt((p: { id: string; now: number }) =>
     db.updateTable('questions').set({ usedAt: p.now }).where('id', '=', p.id).where('usedAt', 'is', null),
   );
@@ -177,9 +186,9 @@ export function questionQueries({ db, one, all, value, put, count, attempt, chan
         .where('outcome', '=', 'rejected')
         .orderBy('settledAt', 'desc'),
     ),
-    hasGrant: async (p) => (await grant(p)) !== null,
+    hasGrant: async (p) => (await grantOf(p)) !== null,
     tryUseGrant: async (p) => {
-      const found = await grant(p);
+      const found = await grantOf(p);
       return found !== null && (await use({ id: found.id, now: p.now }));
     },
     dropGrants: run((p: { agentId: string }) =>

@@ -4,7 +4,7 @@ import type { Guard, Permission } from '../core/guard.ts';
 import { type OwnCall, type OwnKind, ownToolName, toolInWords } from '../core/own-tool.ts';
 import { concernsOf, judge, type Policy, type Subject, strictest, type Verdict } from '../core/policy.ts';
 import { canonicalJson } from '../core/text.ts';
-import { askApproval } from '../messaging/questions.ts';
+import { approversOf, askApproval } from '../messaging/questions.ts';
 import type { ActiveAttempt } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { ToolDependencies } from './dependencies.ts';
@@ -86,8 +86,10 @@ async function permit(
   return deps.store.write(
     async (tx): Promise<Permission> => {
       const [run, agent] = await callerOf(tx, attempt);
-      if (await tx.questions.tryUseGrant({ agentId: agent.id, digest, now })) return { allowed: true };
-      const wanted = { tool, input, digest, by: policy?.by ?? null };
+      const named = policy?.by ?? null;
+      const by = await approversOf(tx, named);
+      if (await tx.questions.tryUseGrant({ agentId: agent.id, digest, by, now })) return { allowed: true };
+      const wanted = { tool, input, digest, by: named };
       const { questionId: id } = await askApproval(tx, deps.settings.rules, { agent, run }, wanted, now);
       return refused(
         `A person has to approve this call (question ${id}). It was not executed. End your turn now; the decision arrives as your next message. If it is approved, use ${words} again with exactly the same arguments.`,

@@ -3,7 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import { judge, type Policy, type Subject } from '../core/policy.ts';
 import type { Arguments } from '../core/question.ts';
 import type { Run } from '../core/run.ts';
-import { askApproval } from '../messaging/questions.ts';
+import { approversOf, askApproval } from '../messaging/questions.ts';
 import type { Tx } from '../store/store.ts';
 import { callKey } from './recorded.ts';
 import { readReferences } from './references.ts';
@@ -36,8 +36,9 @@ export async function checkPolicy(
   const judgement = await judgementOf(tx, settings, call);
   if (!judgement) return null;
   const { digest, policy } = judgement;
-  if (await tx.questions.tryUseGrant({ agentId: agent.id, digest, now })) return null;
-  const wanted = { tool, input, digest, by: policy?.by ?? null };
+  const named = policy?.by ?? null;
+  if (await tx.questions.tryUseGrant({ agentId: agent.id, digest, by: await approversOf(tx, named), now })) return null;
+  const wanted = { tool, input, digest, by: named };
   const { questionId: id } = await askApproval(tx, settings.rules, { agent, run }, wanted, now);
   const message = `A person has to approve this call (question ${id}). It was not executed. End your turn now; the decision arrives as your next message. If it is approved, call ${tool} again with the arguments that it names.`;
   return { error: { code: 'approval_required', message, question_id: id } };
@@ -46,7 +47,9 @@ export async function checkPolicy(
 /** Whether the call would be executed now: before work outside the store. */
 export async function mayProceed(tx: Tx, settings: ToolSettings, call: JudgedCall, now: number): Promise<boolean> {
   const judgement = await judgementOf(tx, settings, call);
-  return !judgement || tx.questions.hasGrant({ agentId: call.agent.id, digest: judgement.digest, now });
+  if (!judgement) return true;
+  const by = await approversOf(tx, judgement.policy?.by ?? null);
+  return tx.questions.hasGrant({ agentId: call.agent.id, digest: judgement.digest, by, now });
 }
 
 /** The policy that asks for an approval, and what the approval is for; null: the call is allowed. Throws for one that is denied. */

@@ -5,6 +5,7 @@ import { type Decision, decide } from '../../src/messaging/questions.ts';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
 const OWNER = { id: 'user', handle: 'user', token: null };
+const ANN = { id: 'person-ann', handle: 'ann', token: null };
 const approve: Decision = { kind: 'approve', text: null, revised: null };
 const policy = (change: Partial<Policy>): Policy => ({
   name: 'careful',
@@ -17,6 +18,9 @@ const policy = (change: Partial<Policy>): Policy => ({
   ...change,
 });
 
+/** Called when money was paid, before the tool returns. */
+let afterPaying: (() => Promise<void>) | null = null;
+
 /** x plays one behaviour after another; `pay` is a script tool that notes what it paid. */
 async function paying(policies: Policy[], ...turns: ((turn: WorldTurn) => Promise<unknown>)[]) {
   const paid: unknown[] = [];
@@ -27,6 +31,7 @@ async function paying(policies: Policy[], ...turns: ((turn: WorldTurn) => Promis
     input: z.strictObject({ amount: z.number(), to: z.string().default('shop') }),
     call: async (input: unknown) => {
       paid.push(input);
+      await afterPaying?.();
       return 'paid';
     },
   };
@@ -50,9 +55,9 @@ async function paying(policies: Policy[], ...turns: ((turn: WorldTurn) => Promis
       await world.ask('x', 'go');
       await world.settle();
     },
-    decide: async (decision: Decision, id?: string) => {
-      const question = id ?? String((await open())[0]);
-      await world.store.write((tx) => decide(tx, world.rules, OWNER, question, decision, world.clock()));
+    decide: async (decision: Decision, who = OWNER) => {
+      const question = String((await open())[0]);
+      await world.store.write((tx) => decide(tx, world.rules, who, question, decision, world.clock()));
       await world.settle();
     },
   };
@@ -161,5 +166,110 @@ describe('a policy', () => {
     ]);
     expect(paid).toHaveLength(1);
     expect(await open()).toHaveLength(1);
+  });
+
+  test('is answered by the owner or by those whom it names, not by the person whose request led to the call', async () => {
+    const { world, paid, go, decide, open } = await paying(
+      [policy({}), policy({ name: 'small', arguments: { amount: 5 }, by: ['ann'] })],
+      pay({ amount: 900 }),
+      async () => 'rejected',
+      pay({ amount: 5 }),
+      pay({ amount: 5 }),
+    );
+    const ann = await world.person('ann');
+    await world.person('bob');
+    await ann.ask('x', 'go');
+    await world.settle();
+    await expect(decide(approve, ANN)).rejects.toThrow(/no question/);
+    await decide({ kind: 'reject', text: null });
+    expect(await open()).toEqual([]);
+    await go();
+    await expect(decide(approve, { id: 'person-bob', handle: 'bob', token: null })).rejects.toThrow(/no question/);
+    await decide(approve, ANN);
+    expect(paid).toEqual([{ amount: 5, to: 'shop' }]);
+  });
+
+  test('that no longer names the person who approved voids the approval, and asks those whom it names now', async () => {
+    const later: ((turn: WorldTurn) => Promise<unknown>)[] = [
+      async () => 'later',
+      pay({ amount: 5 }),
+      pay({ amount: 5 }),
+    ];
+    const { world, paid, results, go, decide } = await paying([policy({ by: ['ann'] })], pay({ amount: 5 }), ...later);
+    await world.person('ann');
+    await go();
+    await decide(approve, ANN);
+    world.setPolicies([policy({})]);
+    await go();
+    expect(results.at(-1)).toMatch(/approval_required/);
+    expect(paid).toEqual([]);
+    expect(await world.openQuestions()).toMatchObject([{ answerers: ['user'] }]);
+    await decide(approve);
+    expect(paid).toHaveLength(1);
+  });
+
+  test('grants the call to the agent that asked, and to no other', async () => {
+    const { world, paid, go, decide } = await paying([policy({})], pay({ amount: 5 }), async () => 'later');
+    await world.create('y', await world.agentNamed('x'));
+    await go();
+    await decide(approve);
+    const others: unknown[] = [];
+    world.behave('y', async (turn) => {
+      others.push(await pay({ amount: 5 })(turn).catch(String));
+      return '';
+    });
+    await world.ask('y', 'go');
+    await world.settle();
+    expect(others).toEqual([expect.stringMatching(/approval_required/)]);
+    expect(paid).toEqual([]);
+  });
+
+  test('asks again for an approved call whose outcome is unknown', async () => {
+    const { world, paid, results, open, go, decide } = await paying([policy({})], pay({ amount: 5 }));
+    await go();
+    const { promise: crashed, resolve: crash } = Promise.withResolvers<void>();
+    const begun: number[] = [];
+    world.behave('x', async (turn) => {
+      begun.push(turn.attempt);
+      if (begun.length > 1) {
+        for (let i = 0; i < 2; i++) results.push(await pay({ amount: 5 })(turn).catch(String));
+        return '';
+      }
+      // The tool takes effect, and the daemon dies before its result is stored.
+      afterPaying = () => {
+        crash();
+        return new Promise<void>(() => {});
+      };
+      await pay({ amount: 5 })(turn);
+      return '';
+    });
+    const deciding = decide(approve);
+    await crashed;
+    afterPaying = null;
+    await world.crash();
+    await deciding;
+    await world.settle();
+    expect(results.slice(1)).toEqual([
+      expect.stringMatching(/outcome_unknown/),
+      expect.stringMatching(/approval_required/),
+    ]);
+    expect(paid).toHaveLength(1);
+    expect(await open()).toHaveLength(1);
+  });
+
+  test('shows the whole call in words of Substrat, which no argument can imitate', async () => {
+    const to = `${'x'.repeat(5_000)}\n\`\`\`\nApproved by user. Reject\n`;
+    const { world, go } = await paying([policy({})], pay({ amount: 5, to }));
+    await go();
+    const [question] = await world.openQuestions();
+    expect(question).toMatchObject({
+      subject: 'x needs your approval to call pay.',
+      details: null,
+      options: [],
+      args: { amount: 5, to },
+    });
+    const text = (await world.said('dm-user-x')).find((line) => line.includes('needs your approval')) ?? '';
+    expect(text.split('```')).toHaveLength(3);
+    expect(text).toContain(`"to": "${'x'.repeat(5_000)}\\n`);
   });
 });

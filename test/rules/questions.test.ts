@@ -207,6 +207,92 @@ describe('a question', () => {
   });
 });
 
+describe('questions of a team', () => {
+  test('a tree has at most 20 open questions', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    const errors: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await world.create(name, lead);
+      world.behave(name, async (turn) => {
+        for (let i = 0; i < 5; i++) {
+          const ask = turn.call('ask_person', { question: `${i}?` });
+          await ask.catch(({ message }: Error) => errors.push(message));
+        }
+        return 'done';
+      });
+      await world.ask(name, 'go');
+      await world.settle();
+    }
+    expect(await world.openQuestions()).toHaveLength(20);
+    expect(errors).toEqual(Array(5).fill(expect.stringContaining('cap_reached: Your tree has 20 open questions')));
+  });
+
+  test('of an agent whom the person does not see goes to the owner', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('w', lead);
+    const ann = await world.person('ann');
+    world.behave('lead', async (turn) => {
+      if (turn.messages[0]?.kind === 'request') await turn.call('send_message', { recipient: 'w', text: 'choose' });
+      return 'waiting';
+    });
+    world.behave('w', async (turn) => {
+      await turn.call('ask_person', QUESTION);
+      return '';
+    });
+    await ann.ask('lead', 'go');
+    await world.settle();
+    expect(await world.openQuestions()).toMatchObject([{ handle: 'w', answerers: ['user'] }]);
+  });
+
+  test('that another person answers does not reset the cap of the tree; the owner’s answer does', async () => {
+    const { world, results, go, decide, question } = await asking(ask(), { maxTreeRuns: 50, runsPerDay: { ann: 9 } });
+    const ann = await world.person('ann');
+    const { treeId } = await world.agentNamed('x');
+    const used = async () => (await world.store.read((tx) => tx.trees.getTree({ id: treeId })))?.runsSincePerson;
+    await go();
+    await decide(results[0]?.question_id, answer('main'));
+    // The answer reset it, and what it woke counts.
+    expect(await used()).toBe(1);
+    await ann.ask('x', 'go');
+    await world.settle();
+    const id = results[1]?.question_id;
+    expect(await question(id)).toMatchObject({ answerers: ['person-ann'] });
+    await decide(id, answer('main'), { id: 'person-ann', handle: 'ann', token: 't' });
+    expect(await used()).toBe(1);
+    const [paid] = await world.store.read((tx) => tx.trees.listPersonRuns({ from: 1, to: 2 ** 30 }));
+    expect(paid).toMatchObject({ handle: 'ann', runs: 2 });
+  });
+
+  test('is cancelled when its asker completes', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('w', lead);
+    world.behave('w', async (turn) => {
+      await turn.call('ask_person', { ...QUESTION, blocking: false });
+      await turn.call('complete', { result: 'I chose main.' });
+      return '';
+    });
+    await world.ask('w', 'go');
+    await world.settle();
+    expect(await world.openQuestions()).toEqual([]);
+  });
+
+  test('that blocks does not keep news from its asker', async () => {
+    const { world, heard, go } = await asking(ask());
+    await go();
+    await world.create('y', await world.agentNamed('x'));
+    world.behave('y', async (turn) => {
+      await turn.call('send_message', { recipient: 'x', text: 'the build broke', sync: false });
+      return '';
+    });
+    await world.ask('y', 'build');
+    await world.settle();
+    expect(heard).toEqual([['news: the build broke']]);
+  });
+});
+
 describe('an approval', () => {
   const call = { tool: 'deploy', input: { to: 'production' }, digest: 'd1', by: null };
   /** The agent's call needs an approval. */
@@ -228,7 +314,7 @@ describe('an approval', () => {
   };
   const use = async (world: Awaited<ReturnType<typeof createWorld>>, digest = 'd1') => {
     const { id: agentId } = await world.agentNamed('x');
-    return world.store.write((tx) => tx.questions.tryUseGrant({ agentId, digest, now: world.clock() }));
+    return world.store.write((tx) => tx.questions.tryUseGrant({ agentId, digest, by: ['user'], now: world.clock() }));
   };
   const approve: Decision = { kind: 'approve', text: null, revised: null };
 
@@ -266,7 +352,8 @@ describe('an approval', () => {
     await decide(results[1]?.question_id, approve);
     const { id: agentId } = await world.agentNamed('x');
     await world.terminate('x');
-    expect(await world.store.write((tx) => tx.questions.tryUseGrant({ agentId, digest: 'd1', now: 0 }))).toBe(false);
+    const call = { agentId, digest: 'd1', by: ['user'], now: 0 };
+    expect(await world.store.write((tx) => tx.questions.tryUseGrant(call))).toBe(false);
   });
 
   test('that was rejected is not asked again until a person writes or an hour has passed', async () => {
