@@ -30,7 +30,7 @@ import type { Tx } from './tx.ts';
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;
 /** And, apart from the one that started it, at most this many characters, so that the prompt fits. */
-const MAX_CARRIED_TEXT = 2_000_000;
+const MAX_CARRIED_TEXT = 1_000_000;
 const MAX_JOURNAL = 50;
 const MAX_CHANNELS = 50;
 /** Channel context: this many of the newest earlier messages, each truncated to this length. */

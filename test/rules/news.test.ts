@@ -297,7 +297,7 @@ describe('a run', () => {
     const turns: number[] = [];
     world.behave('lead', async (turn) => {
       for (let n = 0; n < 5; n += 1) {
-        await turn.call('send_message', { recipient: 'reader', text: 'x'.repeat(900_000), sync: false });
+        await turn.call('send_message', { recipient: 'reader', text: 'x'.repeat(450_000), sync: false });
       }
       return 'ok';
     });
