@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from './helpers/daemon.ts';
@@ -69,6 +71,30 @@ test('a webhook is signed and retried until it is accepted, ntfy is told once, a
   const log = world.log();
   expect(log).toContain('a notification was not accepted');
   for (const secret of ['s3cret', 't0ken', '/hook', '/topic', 'secret plan']) expect(log).not.toContain(secret);
+});
+
+test('after a day of refusals nothing is sent any more, and the question still waits; links carry no authority', {
+  timeout: 30_000,
+}, async () => {
+  const { got, url, to } = await listen({ '/hook': Array(99).fill(503) });
+  let ahead = 0;
+  const publicUrl = 'https://team.example.com/substrat';
+  const config = `[notify]\nurl = "${url}/hook"\nsecret = "s3cret"\n`;
+  const world = await startDaemon({ config, publicUrl, clock: () => Date.now() + ahead });
+  onTestFinished(() => world.stop());
+  await world.client.createAgent({ name: 'ann', program: world.program('ann', ASK) });
+  await world.client.sendMessage('ann', { text: 'go' });
+  await until('the first attempt', () => to('/hook').length >= 1);
+  const [question] = (await world.client.listQuestions()).items;
+  expect(JSON.parse(to('/hook')[0]?.body ?? '').question.link).toBe(`${publicUrl}/needs-me/${question?.id}`);
+  const token = readFileSync(join(world.home, 'token'), 'utf8').trim();
+  expect(token.length).toBeGreaterThan(20);
+  expect(JSON.stringify(got)).not.toContain(token);
+  const next = () => world.daemon.store.read((tx) => tx.questions.getNextTelling());
+  expect(await next()).not.toBeNull();
+  ahead = 25 * 3_600_000;
+  await until('it gave up', async () => (await next()) === null);
+  expect((await world.client.listQuestions()).items.map(({ id }) => id)).toEqual([question?.id]);
 });
 
 test('a question that was answered is not told any more; with include_text the text is sent', {

@@ -93,3 +93,8 @@ export function showStatus(status: AgentStatus | null) {
   const time = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   return status && { ...status, since: time(status.since), until: time(status.until) };
 }
+
+/** Why nothing that is written to an agent starts a turn for now. */
+export function heldState({ pausedAt, gatedAt }: Pick<Standing, 'pausedAt' | 'gatedAt'>): 'paused' | 'gated' | null {
+  return pausedAt !== null ? 'paused' : gatedAt !== null ? 'gated' : null;
+}

@@ -191,6 +191,9 @@ export const Sent = z
   .strictObject({
     messageId: z.string(),
     answered: z.string().optional().openapi({ description: "The agent's question that the message answered." }),
+    recipientState: z.enum(['paused', 'gated']).optional().openapi({
+      description: 'The agent takes no turn until a person resumes it, or its parent opens its gate.',
+    }),
   })
   .openapi('Sent');
 

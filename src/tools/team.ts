@@ -3,6 +3,7 @@ import { type Agent, agentState, keyOf, USER, USER_ID } from '../core/agent.ts';
 import { chooseNews, takeMatching } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
 import { evidenceText } from '../core/evidence.ts';
+import { heldState } from '../core/status.ts';
 import { broadcast } from '../messaging/broadcasts.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { type Answered, reply, type Unanswered } from '../messaging/replies.ts';
@@ -67,7 +68,7 @@ export const sendMessage = defineTool({
     }
     const message = { recipient: recipient as string, text, sync, inReplyTo };
     const sent = await send(tx, settings.rules, { agent, run, held }, message, now);
-    const state = await heldState(tx, agent, recipient as string);
+    const state = await stateOf(tx, agent, recipient as string);
     const result = { status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting };
     const outcome = outcomeOf(state === null ? result : { ...result, recipient_state: state }, sent);
     return { ...outcome, ...(await claim(context, sent.messageId, evidence)) };
@@ -75,11 +76,10 @@ export const sendMessage = defineTool({
 });
 
 /** Why the recipient takes no turn for now. */
-async function heldState(tx: ToolContext['tx'], agent: Agent, name: string): Promise<'paused' | 'gated' | null> {
+async function stateOf(tx: ToolContext['tx'], agent: Agent, name: string): Promise<'paused' | 'gated' | null> {
   const nameKey = keyOf(name);
   const to = await tx.agents.getNeighbour({ id: agent.id, parentId: agent.parentId ?? '', nameKey });
-  if (!to) return null;
-  return to.pausedAt !== null ? 'paused' : to.gatedAt !== null ? 'gated' : null;
+  return to && heldState(to);
 }
 
 /** The result for a message, with the request that it answered. */

@@ -92,6 +92,11 @@ test('limits that nobody could keep are refused with the reason, and only the ow
   await expect(world.client.setBudget({ scope: 'agent', of: 'unpriced', unit: 'usd', amount: 1 })).rejects.toThrow(
     'The price of scripted is not known. Set `[providers.scripted] prices`',
   );
+  await world.client.createAgent({ name: 'mute', provider: 'copilot' });
+  await expect(world.client.setBudget({ scope: 'agent', of: 'mute', unit: 'tokens', amount: 1 })).rejects.toThrow(
+    'copilot does not report what it uses, so a limit in tokens cannot hold for mute. Limit its runs or minutes instead.',
+  );
+  await world.client.setBudget({ scope: 'agent', of: 'mute', unit: 'runs', amount: 1 });
   await expect(world.client.setBudget({ scope: 'person', of: 'nobody', unit: 'runs', amount: 1 })).rejects.toThrow(
     'There is no person "nobody".',
   );

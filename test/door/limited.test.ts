@@ -43,6 +43,8 @@ beforeAll(async () => {
     tools: ['search'],
   });
   await owner.createAgent({ name: 'hidden', parent: 'keeper' });
+  const { id } = await owner.getAgent('keeper');
+  await world.daemon.store.write((tx) => tx.agents.setMetadata({ id, metadata: { note: SECRET } }));
   await owner.setBlock('keeper', 'notes', SECRET);
   await owner.storePassage('keeper', { content: SECRET, tags: [SECRET] });
   const { messageId } = await owner.sendMessage('keeper', { text: SECRET });

@@ -43,6 +43,9 @@ async function run(args: readonly string[]): Promise<string> {
 describe('report', () => {
   test('shows what ran, what failed and what waits', async () => {
     await world.client.pauseAgent('echo');
+    expect(await run(['agent', 'send', 'echo', 'later'])).toMatch(
+      /^Sent \(.*\)\. echo is paused: it answers after `substrat agent resume echo`\.\n$/,
+    );
     const text = await run(['report', '--since', '2h']);
     expect(text).toMatch(/2 runs, 1 completed, 1 failed/);
     expect(text).toMatch(/What failed\n.*echo.*it broke/);

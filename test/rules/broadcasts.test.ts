@@ -25,7 +25,7 @@ const heard = (turn: WorldTurn | undefined) => turn?.messages.map(({ kind, from,
 
 describe('the replies to a broadcast', () => {
   test('are the final texts, one message per respondent, and wake the broadcaster once, with a list of those who did not reply', async () => {
-    const { world, amys, id } = await createTeam(['bob', 'cal', 'dan', 'eve']);
+    const { world, amys, id } = await createTeam(['bob', 'cal', 'dan', 'eve', 'fay']);
     const prompts: string[] = [];
     world.behave('bob', (turn) => {
       prompts.push(turn.prompt);
@@ -38,6 +38,7 @@ describe('the replies to a broadcast', () => {
     const { promise: hold, resolve } = Promise.withResolvers<string>();
     world.behave('dan', () => hold);
     world.behave('eve', () => '   ');
+    world.behave('fay', () => '(no reply)');
     await world.ask('amy', 'who can help?');
     while ((await world.view('dan')).running === 0 || (await world.view('bob')).pending > 0) await world.tick();
     await expect.poll(async () => (await world.view('bob')).running, { timeout: 10_000 }).toBe(0);
@@ -53,7 +54,7 @@ describe('the replies to a broadcast', () => {
       [
         `Reply from bob (to message ${id()}):\nbob can`,
         `Reply from dan (to message ${id()}):\nso can dan`,
-        `Notice from Substrat:\nOn your broadcast (message ${id()}): no reply from cal, eve.`,
+        `Notice from Substrat:\nOn your broadcast (message ${id()}): no reply from cal, eve, fay.`,
       ].join('\n\n'),
     );
   });

@@ -63,6 +63,19 @@ describe('a gate', () => {
     expect(await call('permit_turn')).toMatch(/Nothing waits/);
   });
 
+  test('permit_turn given twice before the turn begins lets one turn through', async () => {
+    const { read, call, go, write } = await team({ slots: 1 });
+    await call('gate');
+    await write('one');
+    await write('two');
+    const permitted = await go(async (turn) => [
+      await turn.call('permit_turn', { agent_name: 'w' }),
+      await turn.call('permit_turn', { agent_name: 'w' }),
+    ]);
+    expect(permitted).toEqual([{ status: 'permitted' }, { status: 'permitted' }]);
+    expect(read).toEqual(['one']);
+  });
+
   test('a begun turn that fails is tried again behind the gate', async () => {
     const { world, read, call, write } = await team();
     await call('gate');
@@ -98,7 +111,7 @@ describe('a gate', () => {
   });
 
   test('its holder is told once that something waits, and cannot wait for the gated child itself', async () => {
-    const { told, call, write } = await team();
+    const { world, told, call, write } = await team();
     await call('gate');
     const sync = await call('send_message', { recipient: 'w', text: 'do it' });
     expect(sync).toMatch(/gated.*permit_turn.*ungate/s);
@@ -106,6 +119,9 @@ describe('a gate', () => {
     expect(news).toMatchObject({ status: 'sent', recipient_state: 'gated' });
     await write('one');
     await write('two');
+    await world.pause('w');
+    const toPaused = await call('send_message', { recipient: 'w', text: 'do it', sync: false });
+    expect(toPaused).toMatchObject({ recipient_state: 'paused' });
     expect(told).toEqual([expect.stringMatching(/^w is gated and a request or reply waits for it/)]);
   });
 

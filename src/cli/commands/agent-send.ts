@@ -37,13 +37,13 @@ export function sendCommand(context: Context): Command {
       };
       const isShown = options.wait && !options.quiet && !options.json;
       const { sent, waiting } = await send(client, ref, creation, isShown ?? false);
-      const { messageId, answered } = sent;
+      const { messageId, answered, recipientState } = sent;
       // A message that answers a question gets no reply of its own.
       if (!options.wait || answered) {
         waiting.end();
         const line = answered
           ? `Answered the question ${shortId(answered)} (${shortId(messageId)}).`
-          : `Sent (${shortId(messageId)}).`;
+          : `Sent (${shortId(messageId)}).${recipientState ? ` ${ref} is ${recipientState}: it answers after \`substrat agent resume ${ref}\`.` : ''}`;
         return context.print(options.json ? JSON.stringify(sent) : line);
       }
       const stopTelling = tellWhereAnswerIs(messageId, waiting.end);

@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { SubstratError } from '../../core/errors.ts';
 import { EXTERNAL } from '../../core/provider-names.ts';
 import { isFullId } from '../../core/short-id.ts';
+import { heldState } from '../../core/status.ts';
 import { findDm } from '../../messaging/channels.ts';
 import { resolveReference } from '../../messaging/reference.ts';
 import { foreseePost, sendAsPerson } from '../../messaging/send.ts';
@@ -244,7 +245,9 @@ export function agentRoutes(api: Api): Router {
       ]);
       const inReplyTo = wish.inReplyTo && (await fullMessageId(tx, caller.id, wish.inReplyTo));
       const message = { ...wish, inReplyTo, attachments };
-      return showSent(await sendAsPerson(tx, api.rules, caller, agent, message, api.clock()));
+      const recipientState = heldState(agent);
+      const sent = showSent(await sendAsPerson(tx, api.rules, caller, agent, message, api.clock()));
+      return recipientState === null ? sent : { ...sent, recipientState };
     };
     const { value } = await once(api, c, wish, effect, `post to ${c.req.param('id')}`);
     return c.json(value, 201);
