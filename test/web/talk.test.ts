@@ -101,6 +101,37 @@ describe('talking', { timeout: 60_000 }, () => {
     await close();
   });
 
+  test('a mention is completed by keyboard or by a click, and Escape leaves what was typed', async () => {
+    await world.client.createChannel({ id: 'mentions', members: ['ada', 'echo'] });
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/talk/mentions' });
+    const field = page.getByRole('textbox', { name: 'Message #mentions' });
+    const list = page.getByRole('listbox', { name: 'Mention' });
+    await page.getByText('3 members').waitFor();
+    await field.pressSequentially('Dear @');
+    expect(await list.getByRole('option').count()).toBe(3);
+    expect(await findFaults(page)).toEqual([]);
+    await field.press('ArrowDown');
+    const second = (await list.getByRole('option', { selected: true }).textContent()) ?? '';
+    expect(second).toBe(await list.getByRole('option').nth(1).textContent());
+    await field.press('Enter');
+    await expect.poll(() => field.inputValue()).toBe(`Dear ${second} `);
+    await list.waitFor({ state: 'detached' });
+    await field.pressSequentially('and @EC');
+    await list.getByRole('option', { name: '@echo' }).click();
+    await expect.poll(() => field.inputValue()).toBe(`Dear ${second} and @echo `);
+    await field.pressSequentially('not @ad');
+    await list.waitFor();
+    await field.press('Escape');
+    await list.waitFor({ state: 'detached' });
+    // An address of mail is not a mention.
+    await field.pressSequentially(' but mail@e');
+    expect(await list.count()).toBe(0);
+    await field.press('Enter');
+    await page.getByRole('log').getByText('not @ad but mail@e').waitFor();
+    expect(problems).toEqual([]);
+    await close();
+  });
+
   test('a second browser sees a message, an edit and a reaction at once', async () => {
     const mine = await openPage(browser, world.client, { at: '/talk/general' });
     const other = await openPage(browser, world.client, { at: '/talk/general', as: 'anna' });
@@ -124,6 +155,7 @@ describe('talking', { timeout: 60_000 }, () => {
     await page.getByRole('link', { name: /1 reply/ }).click();
     const pane = page.getByRole('complementary', { name: 'Thread' });
     await pane.getByText('A reply').waitFor();
+    await pane.getByText(/^you, \d\d:\d\d$/).waitFor();
     await pane.getByRole('textbox', { name: 'Reply' }).fill('Another');
     await pane.getByRole('button', { name: 'Reply', exact: true }).click();
     await pane.getByText('2 replies').waitFor();

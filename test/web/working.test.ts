@@ -62,6 +62,10 @@ describe('a turn that runs', { timeout: 60_000 }, () => {
       .getByRole('navigation', { name: 'Agents' })
       .getByText(/running: read_file, call 1/)
       .waitFor();
+    await mine.page
+      .getByRole('navigation', { name: 'Agents' })
+      .getByText(/^1 of \d+ slots$/)
+      .waitFor();
     await other.page.getByText('writer works on this').waitFor();
     expect(await other.page.getByText('I look at').count()).toBe(0);
     await row.getByRole('link', { name: /read_file/ }).click();

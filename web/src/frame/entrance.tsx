@@ -1,10 +1,15 @@
 import { Empty } from '../parts/empty.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { type Entry, entry, me, pair, signIn } from '../state/session.ts';
 
 /** What one sees who is not signed in, or who opened a link while being signed in. */
 export function Entrance({ at }: { readonly at: Exclude<Entry, { kind: 'signed-in' }> }) {
   return (
-    <main class="col" id="main">
+    <main class="col entrance" id="main">
+      <div class="brand">
+        <Icon name="logo" />
+        <span>Substrat</span>
+      </div>
       {at.kind === 'exchanging' && <Empty icon="plug" title="Signing in" />}
       {at.kind === 'signed-out' && (
         <Empty icon="plug" title={at.problem ?? 'You are not signed in'}>

@@ -30,5 +30,5 @@ export function KeysHelp({ onClose }: { readonly onClose: () => void }) {
 }
 
 function showKey(key: string): string {
-  return key.replace('mod+', isMac ? '⌘ ' : 'Ctrl ');
+  return key.startsWith('mod+') ? `${isMac ? '⌘' : 'Ctrl'} ${key.slice(4).toUpperCase()}` : key;
 }

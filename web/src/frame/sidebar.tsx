@@ -2,13 +2,15 @@ import type { Channel } from '../../../src/client/browser.ts';
 import { describeAgent } from '../parts/agent-state.ts';
 import { Avatar } from '../parts/avatar.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { plural } from '../parts/numbers.ts';
 import { StateMark } from '../parts/state-mark.tsx';
 import { agentById, agentOrder } from '../state/agents.ts';
 import { channels, nameOf } from '../state/channels.ts';
 import { press } from '../state/keys.ts';
+import { useLoad } from '../state/load.ts';
 import { needs } from '../state/needs.ts';
 import { href, route } from '../state/route.ts';
-import { isOwner, me, signOut } from '../state/session.ts';
+import { api, isOwner, me, signOut } from '../state/session.ts';
 import { flipTheme } from '../state/theme.ts';
 import { LiveMark } from './live-mark.tsx';
 import { PLACES } from './places.ts';
@@ -130,13 +132,28 @@ function Agents() {
   if (rows.length === 0) return null;
   return (
     <nav aria-label="Agents">
-      <h2>Team</h2>
+      <h2>
+        Team
+        <span class="grow" />
+        <Slots />
+      </h2>
       {rows.slice(0, MOST).map(({ id, depth }) => (
         <AgentLink key={id} id={id} depth={depth} />
       ))}
       {rows.length > MOST && <a href={href('team')}>{rows.length - MOST} more</a>}
     </nav>
   );
+}
+
+/** "2 of 4 slots": of all nodes that are alive. */
+function Slots() {
+  const nodes = useLoad(
+    'slots',
+    async () => (await api.listNodes()).items.filter(({ state }) => state === 'alive'),
+    ({ type }) => type === 'run_started' || type === 'run_ended' || type === 'run_retried',
+  );
+  const sum = (of: 'running' | 'slots'): number => (nodes.value ?? []).reduce((total, node) => total + node[of], 0);
+  return nodes.value && <span>{`${sum('running')} of ${plural(sum('slots'), 'slot')}`}</span>;
 }
 
 function AgentLink({ id, depth }: { readonly id: string; readonly depth: number }) {

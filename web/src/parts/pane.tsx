@@ -6,6 +6,8 @@ interface Props {
   readonly title: ComponentChildren;
   /** To the right of the title. */
   readonly head?: ComponentChildren;
+  /** Beside the way back. */
+  readonly tail?: ComponentChildren;
   /** Where closing leads, and its name. */
   readonly back: string;
   readonly close: string;
@@ -15,13 +17,14 @@ interface Props {
 }
 
 /** The pane beside a list: what was opened, and a way back. */
-export function Pane({ label, title, head, back, close, region, children }: Props) {
+export function Pane({ label, title, head, tail, back, close, region, children }: Props) {
   return (
     <aside class="pane" aria-label={label}>
       <div class="pane-head">
         <h2 class="cut">{title}</h2>
         {head}
         <span class="grow" />
+        {tail}
         <a class="btn quiet square" href={back} aria-label={close}>
           <Icon name="close" />
         </a>

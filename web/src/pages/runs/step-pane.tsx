@@ -25,18 +25,17 @@ export function StepPane({ run, step, sent }: Props) {
       label="Step"
       title={`Step ${step.n}`}
       head={
-        <>
-          {step.failed && (
-            <span class="tag fail">
-              <StateMark mark="fail" />
-              failed
-            </span>
-          )}
-          <span class="grow" />
-          <span class="desk">
-            <kbd>j</kbd> <kbd>k</kbd>
+        step.failed && (
+          <span class="tag fail">
+            <StateMark mark="fail" />
+            failed
           </span>
-        </>
+        )
+      }
+      tail={
+        <span class="desk">
+          <kbd>j</kbd> <kbd>k</kbd>
+        </span>
       }
       back={href('runs', run.id)}
       close="Close the step"

@@ -168,7 +168,7 @@ export function Composer(props: Props) {
         <span class="grow" />
         {threadId === null && (
           <span>
-            <kbd>Enter</kbd> sends, <kbd>Shift Enter</kbd> new line
+            <kbd>Enter</kbd> sends, <kbd>Shift Enter</kbd> new line, <kbd>?</kbd> all keys
           </span>
         )}
       </div>

@@ -5,6 +5,7 @@ import { Empty, Failure, Waiting } from '../../parts/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { plural } from '../../parts/numbers.ts';
+import { showClock } from '../../parts/time.ts';
 import { channels, nameOf, titleOfChannel } from '../../state/channels.ts';
 import type { ChosenFile } from '../../state/draft-files.ts';
 import { press } from '../../state/keys.ts';
@@ -162,7 +163,9 @@ function ThreadPane(props: {
     <aside class="pane" aria-label="Thread">
       <div class="pane-head">
         <h2>Thread</h2>
-        <span class="faint small cut grow">{root?.from}</span>
+        <span class="faint small cut grow">
+          {root && `${root.from === me.value ? 'you' : root.from}, ${showClock(root.createdAt)}`}
+        </span>
         <a class="btn quiet square" href={href('talk', room.id)} aria-label="Close the thread">
           <Icon name="close" />
         </a>
