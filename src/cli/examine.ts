@@ -173,7 +173,8 @@ async function otherStore(home: string, file: string | null): Promise<string | n
 
 async function sandbox(home: string, file: string | null): Promise<Finding> {
   if (configuration(home, file)?.sandbox.mode === 'none') {
-    const detail = 'none: agents run with your full permissions';
+    const detail =
+      'none: agents run with your full permissions, so approvals, budgets and tool scopes are only a convention';
     return { what: 'sandbox', state: 'warning', detail, mend: 'On Linux, set `[sandbox] mode = "bwrap"`.' };
   }
   const problem = await probeBwrap(process.env.PATH ?? '');

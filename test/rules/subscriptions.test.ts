@@ -105,6 +105,24 @@ describe('subscribe', () => {
     expect(told).toEqual([{ kind: 'notice', text: '[state] w: busy -> idle' }]);
   });
 
+  test('a turn that only a reminder started is not told about', async () => {
+    const { world, notices, write } = await watched('*->*');
+    const turns: string[] = [];
+    world.behave('w', async (turn) => {
+      turns.push(turn.messages.map(({ kind }) => kind).join());
+      if (turns.length === 1) await turn.call('remind_me', { reason: 'look', timeout: 60, every: 60 });
+      return '';
+    });
+    await write();
+    const before = notices().length;
+    for (let i = 0; i < 3; i++) {
+      await world.pass(60_000);
+      await world.settle();
+    }
+    expect(turns).toEqual(['request', 'notice', 'notice', 'notice']);
+    expect(notices()).toHaveLength(before);
+  });
+
   test('two agents that watch each other do not keep each other going', async () => {
     const { world, w, call, lead } = await createFamily();
     await world.change('w', { tools: ['subscribe', 'send_message'] });
