@@ -6,7 +6,7 @@ import type { Arguments } from '../core/question.ts';
 import { describeProblems } from '../core/validation.ts';
 import type { Store } from '../store/store.ts';
 import { findTool } from './catalog.ts';
-import { callKey } from './recorded.ts';
+import { approvalKey, callKey } from './recorded.ts';
 import { readReferences } from './references.ts';
 import type { ToolSettings } from './tool.ts';
 
@@ -29,7 +29,7 @@ export async function readArguments(
     const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
     return readReferences({ tx, agent, defaultProvider }, parsed.data, own?.refers);
   });
-  return { args: parsed.data, digest: callKey(name, canonical) };
+  return { args: parsed.data, digest: approvalKey(tool, canonical) };
 }
 
 const command = z.strictObject({

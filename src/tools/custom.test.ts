@@ -133,6 +133,19 @@ describe('a script tool', () => {
     expect(tools.problems()).toEqual(['[tools.script.Search]: a tool with this name exists already.']);
   });
 
+  test('has another version when its script changes, and the same one otherwise', async () => {
+    const tools = await toolsOf(files);
+    const version = () => tools.find('create_ticket')?.version;
+    const first = version();
+    await tools.reload();
+    expect(version()).toBe(first);
+    const changed = 'tool = { parameters = {} } function tool.execute() return "other" end';
+    writeFileSync(join(cwd, 't.lua'), changed);
+    await tools.reload();
+    expect(version()).toMatch(/^[\w-]{43}$/);
+    expect(version()).not.toBe(first);
+  });
+
   test('keeps its last good version', async () => {
     const tools = await toolsOf(files);
     writeFileSync(join(cwd, 't.lua'), 'nonsense');

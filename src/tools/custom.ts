@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import * as z from 'zod';
 import type { Config } from '../config/config.ts';
 import { keyOf } from '../core/agent.ts';
@@ -21,6 +22,8 @@ export interface CustomTool {
   readonly description: string;
   readonly source: 'lua' | 'ts';
   readonly input: z.ZodObject;
+  /** Of its script and settings. Absent if it is in code, which does not change while the daemon runs. */
+  readonly version?: string;
   /** Returns the tool's own value. Throws `bad_request` for invalid parameters, `tool_error`, `timeout`. */
   call(params: unknown, use?: CustomToolUse): Promise<unknown>;
 }
@@ -131,7 +134,7 @@ async function loadTool(entry: ToolEntry, last: Loaded | null, options: CustomTo
       log: say,
     }),
   );
-  return { tool, version };
+  return { tool: { ...tool, version: hash('sha256', version, 'base64url') }, version };
 }
 
 function fromCode(definition: ToolDefinition, options: CustomToolOptions): CustomTool {

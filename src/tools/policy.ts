@@ -5,14 +5,14 @@ import type { Arguments } from '../core/question.ts';
 import type { Run } from '../core/run.ts';
 import { approversOf, askApproval } from '../messaging/questions.ts';
 import type { Tx } from '../store/store.ts';
-import { callKey } from './recorded.ts';
+import { approvalKey } from './recorded.ts';
 import { readReferences } from './references.ts';
 import type { Tool, ToolSettings } from './tool.ts';
 
 /** A call as policies see it: with its validated arguments. */
 export interface JudgedCall {
   readonly agent: Agent;
-  readonly tool: Pick<Tool, 'name' | 'refers'>;
+  readonly tool: Pick<Tool, 'name' | 'refers'> & { readonly version?: string };
   readonly input: Arguments;
 }
 
@@ -65,7 +65,7 @@ async function judgementOf(
   // The call would fail after its approval as well, and this tells the agent more.
   if (problem) throw problem;
   if (action === 'deny') throw denied(tool.name, policy?.name ?? '');
-  return { digest: callKey(tool.name, canonical), policy };
+  return { digest: approvalKey(tool, canonical), policy };
 }
 
 /** The agent and its ancestors. */

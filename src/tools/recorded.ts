@@ -106,6 +106,11 @@ export function callKey(name: string, input: unknown): string {
   return hash('sha256', `${name} ${canonicalJson(input)}`, 'base64url');
 }
 
+/** What an approval is for. A tool that has changed since needs a new one. */
+export function approvalKey({ name, version }: { readonly name: string; readonly version?: string }, input: unknown) {
+  return callKey(version === undefined ? name : `${name} ${version}`, input);
+}
+
 /** With a key, it is a start whose end may never be recorded. */
 export function callEntry({ tool, id }: Call, args: unknown, key?: string): Entry {
   const entry = { type: 'tool_call_message' as const, tool: tool.name, callId: id, content: args };

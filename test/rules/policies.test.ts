@@ -28,6 +28,7 @@ async function paying(policies: Policy[], ...turns: ((turn: WorldTurn) => Promis
     name: 'pay',
     description: 'Pays.',
     source: 'ts' as const,
+    version: 'one',
     input: z.strictObject({ amount: z.number(), to: z.string().default('shop') }),
     call: async (input: unknown) => {
       paid.push(input);
@@ -51,6 +52,7 @@ async function paying(policies: Policy[], ...turns: ((turn: WorldTurn) => Promis
     paid,
     results,
     open,
+    setVersion: (version: string) => Object.assign(pay, { version }),
     go: async () => {
       await world.ask('x', 'go');
       await world.settle();
@@ -204,6 +206,24 @@ describe('a policy', () => {
     expect(results.at(-1)).toMatch(/approval_required/);
     expect(paid).toEqual([]);
     expect(await world.openQuestions()).toMatchObject([{ answerers: ['user'] }]);
+    await decide(approve);
+    expect(paid).toHaveLength(1);
+  });
+
+  test('asks again for a tool whose script has changed since the approval', async () => {
+    const { paid, results, open, go, decide, setVersion } = await paying(
+      [policy({})],
+      pay({ amount: 5 }),
+      async () => 'later',
+      pay({ amount: 5 }),
+      pay({ amount: 5 }),
+    );
+    await go();
+    await decide(approve);
+    setVersion('two');
+    await go();
+    expect(results.at(-1)).toMatch(/approval_required/);
+    expect(await open()).toHaveLength(1);
     await decide(approve);
     expect(paid).toHaveLength(1);
   });
