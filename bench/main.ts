@@ -1,5 +1,6 @@
 // Speed, as ratios to named baselines measured in the same run.
-// `npm run bench -- [name …] [--short] [--record] [--compare] [--json FILE] [--strict]`
+// `npm run bench -- [name …] [--short] [--record] [--compare] [--json FILE] [--strict] [--minutes N]`
+// `--minutes` shortens benchmarks that watch something for minutes.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,11 +51,17 @@ const { values, positionals } = parseArgs({
     short: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
   },
 });
 const unknown = positionals.filter((name) => !BENCHMARKS.includes(name));
 if (unknown.length > 0) {
   console.error(`There is no benchmark ${unknown.join(', ')}; there are ${BENCHMARKS.join(', ')}.`);
+  process.exit(2);
+}
+const minutes = values.minutes === undefined ? null : Number(values.minutes);
+if (minutes !== null && !(minutes > 0)) {
+  console.error('--minutes needs a number above 0.');
   process.exit(2);
 }
 const [machine, commit] = [machineClass(), currentCommit()];
@@ -87,7 +94,7 @@ async function run(name: string): Promise<Row[]> {
   const ends: (() => unknown)[] = [];
   try {
     const { default: benchmark } = await import(`./${name}.ts`);
-    return await benchmark({ scratch, defer: (end: () => unknown) => ends.push(end) });
+    return await benchmark({ scratch, minutes, defer: (end: () => unknown) => ends.push(end) });
   } finally {
     for (const end of ends.reverse()) await end();
     rmSync(scratch, { recursive: true, force: true });

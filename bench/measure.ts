@@ -1,6 +1,7 @@
-/** What a benchmark gets: a directory that is removed afterwards, and a way to register cleanup. */
+/** What a benchmark gets: a directory that is removed afterwards, a way to register cleanup, and `--minutes`. */
 export interface Bench {
   readonly scratch: string;
+  readonly minutes?: number | null;
   defer(end: () => unknown): void;
 }
 

@@ -9,10 +9,13 @@ import { type Bench, percentile, type Row } from './measure.ts';
 const MESSAGES = 10_000;
 const AGENTS = 500;
 const EVENTS_PER_SECOND = 50;
+/** The heap is read after a fifth of these minutes, when everything was used once, and at their end. */
+const HEAP_MINUTES = 10;
+const MINUTE_MS = 60_000;
 const TRACE_MS = Number(process.env.SUBSTRAT_BENCH_PAGE_MS ?? 60_000);
 
 /** The page under load: a long channel that is scrolled and written in, a large tree, and fifty events a second. */
-export default async function page({ scratch, defer }: Bench): Promise<Row[]> {
+export default async function page({ scratch, minutes, defer }: Bench): Promise<Row[]> {
   const daemon = await startDaemon(join(scratch, 'home'));
   defer(() => daemon.stop());
   const { client } = daemon;
@@ -28,15 +31,22 @@ export default async function page({ scratch, defer }: Bench): Promise<Row[]> {
   const posts = post(client, posting.signal);
   const trace = join(scratch, 'trace.json');
   await shown.evaluate(COUNT_FRAMES);
-  await shown.evaluate('globalThis.gc?.()');
-  const before = await heapOf(shown);
   await browser.startTracing(shown, { path: trace, categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
-  await use(shown);
+  await use(shown, { ms: TRACE_MS, down: 15 });
   await browser.stopTracing();
   const frames = (await shown.evaluate('globalThis.frames_')) as number[];
-  const after = await heapOf(shown);
+  const elements = Number(await shown.evaluate('document.querySelectorAll("*").length'));
+  await shown.context().close();
+  // Another page, without a trace and without counted frames, which would be part of its heap.
+  const { page: lasting } = await openPage(browser, client, { at: '/talk/long' });
+  await lasting.getByRole('log').getByRole('article').first().waitFor();
+  const [from, to] = [(minutes ?? HEAP_MINUTES) / 5, minutes ?? HEAP_MINUTES];
+  await use(lasting, { ms: from * MINUTE_MS, down: 60 });
+  const before = await heapOf(lasting);
+  await use(lasting, { ms: (to - from) * MINUTE_MS, down: 60 });
+  const after = await heapOf(lasting);
   posting.abort();
-  await posts;
+  const rate = await posts;
 
   const tasks = tasksOf(trace);
   const dropped = frames.filter((ms) => ms > 25).reduce((sum, ms) => sum + Math.round(ms / 16.7) - 1, 0);
@@ -48,23 +58,30 @@ export default async function page({ scratch, defer }: Bench): Promise<Row[]> {
     row('longest task, CPU', 'ms', Math.max(...tasks), 50),
     row('tasks, CPU, p99.9', 'ms', percentile(tasks, 99.9)),
     row('dropped frames', '%', (100 * dropped) / (frames.length + dropped), 5),
-    row('heap, growth', 'MB', (after - before) / 1e6),
-    row('elements', '', Number(await shown.evaluate('document.querySelectorAll("*").length'))),
+    row(
+      `heap after GC, growth from minute ${from} to ${to}`,
+      'MB',
+      (after - before) / 1e6,
+      to >= HEAP_MINUTES ? 2 : undefined,
+    ),
+    row(`heap after GC, minute ${to}`, 'MB', after / 1e6),
+    row('elements', '', elements),
+    row('messages posted a second', '', rate),
   ];
 }
 
 const COUNT_FRAMES = `globalThis.frames_ = []; let last = performance.now();
   requestAnimationFrame(function frame(now) { frames_.push(now - last); last = now; requestAnimationFrame(frame); });`;
 
-/** Scrolls up and down, and types. */
-async function use(page: Page): Promise<void> {
+/** Scrolls up, types and scrolls down: 24 steps down lead back to the end, where the reader follows again. */
+async function use(page: Page, { ms, down }: { readonly ms: number; readonly down: number }): Promise<void> {
   // By coordinates: looking for elements by their role would itself be work for the page.
   const field = await page.locator('.compose textarea').first().boundingBox();
   const log = await page.locator('.log').boundingBox();
   if (!field || !log) throw new Error('The channel is not on the screen.');
   const over = (box: { x: number; y: number; width: number; height: number }) =>
     [box.x + box.width / 2, box.y + box.height / 2] as const;
-  for (const end = performance.now() + TRACE_MS; performance.now() < end; ) {
+  for (const end = performance.now() + ms; performance.now() < end; ) {
     await page.mouse.move(...over(log));
     for (let i = 0; i < 30; i += 1) {
       await page.mouse.wheel(0, -240);
@@ -73,20 +90,29 @@ async function use(page: Page): Promise<void> {
     await page.mouse.click(...over(field));
     await page.keyboard.type('some words that are typed ', { delay: 40 });
     await page.mouse.move(...over(log));
-    for (let i = 0; i < 15; i += 1) {
+    for (let i = 0; i < down; i += 1) {
       await page.mouse.wheel(0, 300);
       await sleep(30);
     }
   }
 }
 
-async function post(client: Awaited<ReturnType<typeof startDaemon>>['client'], signal: AbortSignal): Promise<void> {
+/** Posts until it is stopped, at its rate however long a post takes. Returns how many there were a second. */
+async function post(client: Awaited<ReturnType<typeof startDaemon>>['client'], signal: AbortSignal): Promise<number> {
+  const start = performance.now();
+  let posted = 0;
   for (let i = 0; !signal.aborted; i += 1) {
     const channel = i % 5 === 0 ? 'long' : 'other';
     if (i === 0) await client.createChannel({ id: 'other' });
-    await client.postMessage(channel, { text: text(i) }).catch(() => {});
-    await sleep(1000 / EVENTS_PER_SECOND);
+    await client.postMessage(channel, { text: text(i) }).then(
+      () => {
+        posted += 1;
+      },
+      () => {},
+    );
+    await sleep(Math.max(0, start + (i * 1000) / EVENTS_PER_SECOND - performance.now()));
   }
+  return (1000 * posted) / (performance.now() - start);
 }
 
 /** CPU of each task of the page's main thread, in milliseconds. */
