@@ -191,12 +191,20 @@ const NO_REPLIES: readonly Message[] = [];
 
 /** A message that has not changed keeps its row as it is: one event redraws only what it changes. */
 function useDrawn(): (message: Message, replies: readonly Message[], isOpen: boolean) => VNode {
-  const drawn = useRef(new WeakMap<Message, Drawn>());
+  const drawn = useRef(new Map<Message, Drawn>());
+  const previous = drawn.current;
+  // Only those that are drawn now: the row of a message that left the window would keep its elements in memory.
+  const current = new Map<Message, Drawn>();
+  drawn.current = current;
   return (message, replies, isOpen) => {
-    const before = drawn.current.get(message);
-    if (before?.isOpen === isOpen && isSame(before.replies, replies)) return before.row;
-    const row = <MessageRow key={message.messageId} message={message} thread={{ replies, isOpen }} />;
-    drawn.current.set(message, { message, replies, isOpen, row });
+    const before = previous.get(message);
+    const isSameRow = before?.isOpen === isOpen && isSame(before.replies, replies);
+    const row = isSameRow ? (
+      before.row
+    ) : (
+      <MessageRow key={message.messageId} message={message} thread={{ replies, isOpen }} />
+    );
+    current.set(message, { message, replies, isOpen, row });
     return row;
   };
 }
