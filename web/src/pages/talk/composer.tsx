@@ -29,6 +29,8 @@ export function Composer(props: Props) {
   const [problem, setProblem] = useState<string | null>(null);
   const [completing, setCompleting] = useState<Completing | null>(null);
   const field = useRef<HTMLTextAreaElement>(null);
+  /** Where it goes after a mention was completed. */
+  const caret = useRef<number | null>(null);
   const keptKey = keyOfDraft(channelId, threadId);
   const key = useRef(keptKey.get());
   const setKey = (next: string | null): void => {
@@ -48,6 +50,14 @@ export function Composer(props: Props) {
     if (!element || CSS.supports('field-sizing', 'content')) return;
     element.style.height = 'auto';
     element.style.height = `${Math.min(element.scrollHeight, 240)}px`;
+  }, [text]);
+
+  // With the text, not in the next frame: the next key may come before that.
+  useLayoutEffect(() => {
+    if (caret.current === null) return;
+    field.current?.focus();
+    field.current?.setSelectionRange(caret.current, caret.current);
+    caret.current = null;
   }, [text]);
 
   const write = (next: string): void => {
@@ -75,13 +85,9 @@ export function Composer(props: Props) {
   const complete = (handle: string): void => {
     if (!completing) return;
     const next = `${text.slice(0, completing.from)}@${handle} ${text.slice(completing.to)}`;
+    caret.current = completing.from + handle.length + 2;
     write(next);
     setCompleting(null);
-    const at = completing.from + handle.length + 2;
-    requestAnimationFrame(() => {
-      field.current?.focus();
-      field.current?.setSelectionRange(at, at);
-    });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const forList = completing?.onKey(event, complete, setCompleting) ?? false;
