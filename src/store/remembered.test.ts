@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { openStore } from './open.ts';
 import type { Result } from './query.ts';
 import { remembered } from './remembered.ts';
 
@@ -121,4 +126,19 @@ test('a named part of a query is not a table', () => {
   const above = 'with recursive "above" as (select "id" from "agents") select "id" from "above" where "id" = ?';
   for (const sql of [above, 'commit', 'begin immediate', above]) execute(sql, []);
   expect(executed.filter((sql) => sql === above).length).toBe(1);
+});
+
+test('no other table is changed by the schema itself', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'cascades-'));
+  const path = join(directory, 'substrat.db');
+  await (await openStore({ path })).close();
+  const database = new Database(path, { readonly: true });
+  const cascading = database
+    .prepare("select name from sqlite_master where type = 'table' and lower(sql) glob '*on delete *'")
+    .pluck()
+    .all();
+  const triggers = database.prepare("select name from sqlite_master where type = 'trigger'").pluck().all();
+  database.close();
+  rmSync(directory, { recursive: true });
+  expect({ cascading, triggers }).toEqual({ cascading: ['charges'], triggers: [] });
 });
