@@ -40,6 +40,7 @@ export default defineConfig({
     // A test that hangs fails; one that shares its cores with other work does not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     globalSetup: ['test/helpers/postgres-server.ts'],
     projects: [
       { extends: true, test: { name: 'alone', include: ALONE } },
