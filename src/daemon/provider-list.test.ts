@@ -40,6 +40,7 @@ test('every provider is listed with version, login and limits, also while a prog
   expect(of('claude')).toEqual({
     ...{ name: 'claude', found: true, version: '2.1.325 (Claude Code)', problem: null, login: 'login' },
     ...{ accounts: [], isDefault: true },
+    pricing: { kind: 'reported', every: null, models: {}, assumed: null, source: null, asOf: null },
     limits: expect.arrayContaining([
       { account: null, agent: 'lead', until: time, reason: 'Used up.', grade: 'reported' },
       { account: null, agent: null, until: time, reason: 'Used up.', grade: 'metered' },
