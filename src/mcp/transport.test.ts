@@ -129,6 +129,23 @@ describe('SocketTransport', () => {
     expect(atEnd).toBeGreaterThan(count / 16 - 1);
   });
 
+  test('yields to others while requests are answered at once, in microtasks', async () => {
+    let turns = 0;
+    let counting = true;
+    const count = () => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    onReceive = ({ id }) => {
+      if (id === 1) count();
+      void Promise.resolve().then(() => answer(id as number));
+    };
+    await client.send(Array.from({ length: 400 }, (_, i) => line(request(i + 1))).join(''));
+    await seen(400);
+    counting = false;
+    expect(turns).toBeGreaterThan(30);
+  });
+
   test('passes on every protocol message and responds to everything else, for any JSON', async () => {
     const part = <T>(valid: fc.Arbitrary<T>) => fc.option(fc.oneof(valid, fc.jsonValue()), { nil: undefined });
     const almost = fc.record({

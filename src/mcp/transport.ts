@@ -100,7 +100,9 @@ export class SocketTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`);
     if (!('method' in message) && message.id !== undefined) this.#answered(message.id);
-    this.#flow();
+    // Answers come in microtasks: reading on at once would serve a flood of requests before anybody else.
+    if (this.#unread.length > 0) this.#flowSoon();
+    else this.#flow();
   }
 
   async close(): Promise<void> {
