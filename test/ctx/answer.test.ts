@@ -68,7 +68,7 @@ test.each(['`ctx serve mcp`', 'a daemon'])('%s answers `ctx search` if it has th
   expect(responses).toEqual([expect.anything(), expect.not.stringContaining('Deploying')]);
 });
 
-test('`ctx serve mcp` creates the home if there is none, so that it can answer', async () => {
+test('`ctx serve mcp` creates a missing home, so that it can answer', async () => {
   rmSync(home, { recursive: true });
   const file = join(directory, 'ctx.toml');
   writeFileSync(file, SETTINGS.replace('../docs', 'docs').concat('[db]\npath = "docs.db"\n'));
